@@ -1,0 +1,32 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+
+const POLL_MS = 25;
+
+/** Runs one piece of work on a connection of its own. */
+export async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5000 });
+  // A connection that breaks while idle reports here as well; the work's own rejection is what counts.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** True when a session with these credentials works; false for a server that is still starting and for a stranger on its port. */
+export async function canConnect(databaseUrl: string): Promise<boolean> {
+  return withClient(databaseUrl, (client) => client.query('SELECT 1')).then(() => true, () => false);
+}
+
+/** Waits until sessions are accepted. False as soon as `isAlive` says that the server is gone, or at the deadline. */
+export async function awaitConnection(databaseUrl: string, options: { timeoutMs: number; isAlive: () => boolean }): Promise<boolean> {
+  const deadline = performance.now() + options.timeoutMs;
+  while (options.isAlive() && performance.now() < deadline) {
+    if (await canConnect(databaseUrl)) return true;
+    await delay(POLL_MS);
+  }
+  return false;
+}

@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import { open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { dataDirectoryArguments, programEnvironment, SUPERUSER, type Cluster } from './cluster.ts';
+import { awaitConnection } from './connection.ts';
+import { commandLineOf, identifyProcess, isRunning } from './processes.ts';
+import { settingArguments } from './settings.ts';
+
+/** A PostgreSQL server that accepts sessions. `identity` tells it from a later process with the same pid. */
+export type Postmaster = { pid: number; identity: string; port: number };
+
+/** Crash recovery replays at most `max_wal_size`; this is generous on a slow disk. */
+const START_TIMEOUT_MS = 120_000;
+/** A fast shutdown writes a checkpoint; past this the server is told to leave without one and recovers at its next start. */
+const STOP_TIMEOUT_MS = 30_000;
+const POLL_MS = 25;
+/** The last server was killed and its sessions are still leaving; they hold its shared memory for an instant. */
+const NOT_YET = /pre-existing shared memory block/;
+const NOT_YET_ATTEMPTS = 50;
+const NOT_YET_DELAY_MS = 200;
+
+/** A superuser's connection string for one database of the cluster. */
+export function databaseUrlOf(cluster: Cluster, port: number, database: string): string {
+  return `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${database}`;
+}
+
+/**
+ * Finds a server that still runs on the cluster because its last owner was killed; null when there is none and one can be launched.
+ * Removes the pid file of a dead server whose number another program has by now, which PostgreSQL would take for a living server.
+ */
+export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | null> {
+  const path = join(cluster.directory, 'postmaster.pid');
+  const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n');
+  const pid = Number(lines[0]);
+  const port = Number(lines[3]);
+  if (!(pid > 0) || !isRunning(pid)) return null;
+  const commandLine = await commandLineOf(pid);
+  if (commandLine !== null && !commandLine.includes(markOf(cluster))) {
+    await rm(path);
+    return null;
+  }
+  // A session with our password is the proof; a pid and a port alone could be anybody's.
+  const isReady = port > 0 && (await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), { timeoutMs: START_TIMEOUT_MS, isAlive: () => isRunning(pid) }));
+  const identity = await identifyProcess(pid);
+  if (identity === null) return null;
+  if (!isReady) throw new Error(`process ${pid} holds the database in ${cluster.directory} and does not answer; end it, then start again`);
+  return { pid, identity, port };
+}
+
+export type LaunchOptions = { port: number; isDurable: boolean; logPath: string };
+
+/** Launches a server and waits until it accepts sessions; throws with the end of the server's log when it does not. */
+export async function launchPostmaster(cluster: Cluster, options: LaunchOptions): Promise<Postmaster> {
+  for (let attempt = 1; ; attempt += 1) {
+    const postmaster = await tryLaunch(cluster, options);
+    if (postmaster !== null) return postmaster;
+    const log = await readFile(options.logPath, 'utf8').catch(() => '');
+    if (!NOT_YET.test(log) || attempt === NOT_YET_ATTEMPTS) {
+      throw new Error(`PostgreSQL did not start in ${cluster.directory}:\n${log.trim().split('\n').slice(-5).join('\n')}`);
+    }
+    await delay(NOT_YET_DELAY_MS);
+  }
+}
+
+/** A setting that only tells whose server a process is, for whoever reads its command line. */
+function markOf({ directory }: Cluster): string {
+  return `spotcheck.cluster=${directory}`;
+}
+
+async function tryLaunch(cluster: Cluster, { port, isDurable, logPath }: LaunchOptions): Promise<Postmaster | null> {
+  const { postgres, directory, account } = cluster;
+  const log = await open(logPath, 'w', 0o600);
+  const args = [...dataDirectoryArguments(directory, account), '-p', `${port}`, '-c', markOf(cluster), ...settingArguments(isDurable)];
+  // Detached: a Ctrl-C in the terminal goes to its whole process group, and workers that finish their work still need the database.
+  const child = spawn(postgres, args, { ...account, cwd: directory, env: programEnvironment(), detached: true, stdio: ['ignore', log.fd, log.fd] });
+  let isAlive = true;
+  child.once('exit', () => (isAlive = false));
+  child.once('error', () => (isAlive = false));
+  child.unref();
+  await log.close();
+  const isReady = await awaitConnection(databaseUrlOf(cluster, port, 'postgres'), { timeoutMs: START_TIMEOUT_MS, isAlive: () => isAlive });
+  const identity = child.pid === undefined ? null : await identifyProcess(child.pid);
+  if (isReady && child.pid !== undefined && identity !== null) return { pid: child.pid, identity, port };
+  child.kill('SIGQUIT');
+  return null;
+}
+
+export async function isPostmasterAlive(postmaster: Postmaster): Promise<boolean> {
+  return (await identifyProcess(postmaster.pid)) === postmaster.identity;
+}
+
+/** Stops a server: open transactions are rolled back, what was committed is on disk. Returns when the process is gone. */
+export async function stopPostmaster(postmaster: Postmaster): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    if (!(await isPostmasterAlive(postmaster))) return;
+    process.kill(postmaster.pid, signal);
+    if (await awaitEnd(postmaster)) return;
+  }
+  throw new Error(`PostgreSQL (process ${postmaster.pid}) did not stop`);
+}
+
+async function awaitEnd(postmaster: Postmaster): Promise<boolean> {
+  const deadline = performance.now() + STOP_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    if (!(await isPostmasterAlive(postmaster))) return true;
+    await delay(POLL_MS);
+  }
+  return false;
+}

@@ -1,0 +1,94 @@
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openCluster, type Cluster } from './cluster.ts';
+import { withClient } from './connection.ts';
+import { findFreePort } from './free-port.ts';
+import { lockDataDir } from './owner-lock.ts';
+import { adoptPostmaster, databaseUrlOf, isPostmasterAlive, launchPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
+import { removeRuntime, writeRuntime } from './runtime-file.ts';
+
+export type EmbeddedPostgres = {
+  /** Stays the same for as long as this process runs, whatever happens to the server. */
+  databaseUrl: string;
+  /** Stops the server and gives the data directory free; returns when both are done. */
+  stop: () => Promise<void>;
+};
+
+export type EmbeddedPostgresOptions = {
+  dataDir: string;
+  onProgress: (text: string) => void;
+  /** False = committed work may be lost in a power cut, for databases of one test run. */
+  isDurable?: boolean;
+};
+
+const DATABASE = 'spotcheck';
+const WATCH_INTERVAL_MS = 1000;
+
+/**
+ * Runs PostgreSQL on a data directory: prepares it on the first start, adopts the server that a killed process left behind, and launches it again
+ * when it dies. Throws when another living process owns the directory, or when this platform has no PostgreSQL programs.
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  await mkdir(options.dataDir, { recursive: true });
+  const dataDir = await realpath(options.dataDir);
+  const unlock = await lockDataDir(dataDir);
+  try {
+    return await supervise({ ...options, dataDir }, unlock);
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+async function supervise({ dataDir, onProgress, isDurable = true }: EmbeddedPostgresOptions, unlock: () => Promise<void>): Promise<EmbeddedPostgres> {
+  const cluster = await openCluster(dataDir, onProgress);
+  const logPath = join(dataDir, 'postgres.log');
+  let postmaster = (await adoptPostmaster(cluster)) ?? (await launchPostmaster(cluster, { port: await findFreePort(), isDurable, logPath }));
+  const databaseUrl = databaseUrlOf(cluster, postmaster.port, DATABASE);
+
+  const revive = async () => {
+    if (await isPostmasterAlive(postmaster)) return;
+    onProgress('the database stopped unexpectedly, starting it again');
+    postmaster = await launchPostmaster(cluster, { port: postmaster.port, isDurable, logPath });
+  };
+  try {
+    await createDatabase(cluster, postmaster);
+    await writeRuntime(dataDir, { databaseUrl });
+  } catch (error) {
+    await stopPostmaster(postmaster);
+    throw error;
+  }
+  const stopWatching = repeat(revive, (error) => onProgress(error.message));
+  const stop = async () => {
+    await stopWatching();
+    await stopPostmaster(postmaster);
+    await removeRuntime(dataDir);
+    await unlock();
+  };
+  let stopped: Promise<void> | null = null;
+  // Once only: after the first stop the directory may have another owner.
+  return { databaseUrl, stop: () => (stopped ??= stop()) };
+}
+
+async function createDatabase(cluster: Cluster, { port }: Postmaster): Promise<void> {
+  await withClient(databaseUrlOf(cluster, port, 'postgres'), async (client) => {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  });
+}
+
+/** Runs a task again and again, one at a time, without keeping the process alive. The returned stop waits for a run under way. */
+function repeat(task: () => Promise<void>, onError: (error: Error) => void): () => Promise<void> {
+  let running = Promise.resolve();
+  let isIdle = true;
+  const timer = setInterval(() => {
+    if (!isIdle) return;
+    isIdle = false;
+    running = task().catch(onError).finally(() => (isIdle = true));
+  }, WATCH_INTERVAL_MS);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

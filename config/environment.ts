@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, slug, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
+import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
+import { ConfigurationError, problemsOf, secret, variable, withoutEmpty, type Problem } from './variables.ts';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The configuration of every process of the service; null = not set, and then the part is off or chooses for itself. */
+export type Environment = Readonly<{
+  port: number;
+  /** Base of links, without a trailing slash. */
+  publicUrl: string;
+  dataDir: string;
+  /** Null = embedded PostgreSQL in `dataDir`. */
+  databaseUrl: string | null;
+  /** One address or comma-separated Cluster nodes; null = queues in PostgreSQL. */
+  redisUrl: string | null;
+  /** Null only on embedded PostgreSQL, whose keys are generated. */
+  secretKeys: readonly SecretKey[] | null;
+  bootstrapToken: string | null;
+  bootstrapPassword: string | null;
+  allowPrivateNetwork: boolean;
+  planCountLimits: boolean;
+  agentRegions: readonly string[];
+  agentRegion: string | null;
+  /** Empty = no self-check (D-48). */
+  selfCheckHosts: readonly HostAndPort[];
+  deliveryRetrySeconds: readonly number[];
+  webhookTimeoutSeconds: number;
+  telegram: Readonly<{ botToken: string | null; botName: string | null; apiUrl: string }>;
+  slack: Readonly<{ clientId: string | null; clientSecret: string | null; apiUrl: string }>;
+  queueBoardPassword: string | null;
+  logLevel: LogLevel;
+}>;
+
+/** Receivers are promised 8 s (D-50); an operator may only shorten that. */
+const WEBHOOK_TIMEOUT_MAX_SECONDS = 8;
+const RETRY_MAX_SECONDS = 86_400;
+
+export const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
+export const httpUrl = variable('an http:// or https:// URL without query', urlOf('http:', 'https:'));
+const boolean = variable('true or false', flag);
+const text = variable('one line of text', oneLine);
+const region = variable('a name of lower-case letters, digits and hyphens, at most 32', slug);
+
+const VARIABLES = z.object({
+  PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).default(3000),
+  PUBLIC_URL: httpUrl.optional(),
+  DATA_DIR: text.default('.data'),
+  DATABASE_URL: secret(variable('a postgres:// URL', databaseUrl).optional()),
+  REDIS_URL: secret(variable('redis:// or rediss:// URLs of one kind, comma-separated', redisUrl).optional()),
+  SECRET_KEYS: secret(variable('id:base64 pairs, comma-separated, each key 32 bytes, each id unique', parseSecretKeys).optional()),
+  BOOTSTRAP_TOKEN: secret(variable('spk_ and then letters, digits, - or _', (value) => (/^spk_[A-Za-z0-9_-]{1,200}$/.test(value) ? value : null)).optional()),
+  BOOTSTRAP_PASSWORD: secret(text.optional()),
+  ALLOW_PRIVATE_NETWORK: boolean.optional(),
+  PLAN_COUNT_LIMITS: boolean.optional(),
+  AGENT_REGIONS: variable('names of lower-case letters, digits and hyphens, comma-separated, each once', listOf(slug)).default(['local']),
+  AGENT_REGION: region.optional(),
+  SELF_CHECK_HOSTS: variable('host:port, comma-separated, each once', listOf(hostAndPort)).default([]),
+  DELIVERY_RETRY_SECONDS: variable(`seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`, retrySeconds).default([5, 25, 125]),
+  WEBHOOK_TIMEOUT_SECONDS: variable(`seconds above 0, at most ${WEBHOOK_TIMEOUT_MAX_SECONDS}`, webhookTimeout).default(WEBHOOK_TIMEOUT_MAX_SECONDS),
+  TELEGRAM_BOT_TOKEN: secret(text.optional()),
+  TELEGRAM_BOT_NAME: text.optional(),
+  TELEGRAM_API_URL: httpUrl.default('https://api.telegram.org'),
+  SLACK_CLIENT_ID: text.optional(),
+  SLACK_CLIENT_SECRET: secret(text.optional()),
+  SLACK_API_URL: httpUrl.default('https://slack.com/api'),
+  QUEUE_BOARD_PASSWORD: secret(text.optional()),
+  LOG_LEVEL: logLevel.default('info'),
+});
+
+/** Reads the service's configuration from an environment; throws a `ConfigurationError` that names everything that is wrong. */
+export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
+  const given = withoutEmpty(env);
+  const parsed = VARIABLES.safeParse(given);
+  const problems = [...problemsOf(parsed.error, VARIABLES.shape, given), ...missingKeys(given)];
+  if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
+  return environmentOf(parsed.data);
+}
+
+function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
+  const isEmbedded = values.DATABASE_URL === undefined;
+  return Object.freeze({
+    port: values.PORT,
+    publicUrl: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
+    dataDir: values.DATA_DIR,
+    databaseUrl: values.DATABASE_URL ?? null,
+    redisUrl: values.REDIS_URL ?? null,
+    secretKeys: values.SECRET_KEYS === undefined ? null : Object.freeze(values.SECRET_KEYS),
+    bootstrapToken: values.BOOTSTRAP_TOKEN ?? null,
+    bootstrapPassword: values.BOOTSTRAP_PASSWORD ?? null,
+    allowPrivateNetwork: values.ALLOW_PRIVATE_NETWORK ?? isEmbedded,
+    planCountLimits: values.PLAN_COUNT_LIMITS ?? !isEmbedded,
+    agentRegions: Object.freeze(values.AGENT_REGIONS),
+    agentRegion: values.AGENT_REGION ?? null,
+    selfCheckHosts: Object.freeze(values.SELF_CHECK_HOSTS),
+    deliveryRetrySeconds: Object.freeze(values.DELIVERY_RETRY_SECONDS),
+    webhookTimeoutSeconds: values.WEBHOOK_TIMEOUT_SECONDS,
+    telegram: Object.freeze({ botToken: values.TELEGRAM_BOT_TOKEN ?? null, botName: values.TELEGRAM_BOT_NAME ?? null, apiUrl: values.TELEGRAM_API_URL }),
+    slack: Object.freeze({ clientId: values.SLACK_CLIENT_ID ?? null, clientSecret: values.SLACK_CLIENT_SECRET ?? null, apiUrl: values.SLACK_API_URL }),
+    queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
+    logLevel: values.LOG_LEVEL,
+  });
+}
+
+/** A server outlives this machine's disk, so the keys to what is sealed in it must not be generated here. */
+function missingKeys(given: Record<string, string>): Problem[] {
+  if (given['DATABASE_URL'] === undefined || given['SECRET_KEYS'] !== undefined) return [];
+  return [{ name: 'SECRET_KEYS', expected: 'a key ring (id:base64,...), because DATABASE_URL is set', received: null }];
+}
+
+function retrySeconds(value: string): readonly number[] | null {
+  return listOf((item) => atMost(nonNegativeNumber(item), RETRY_MAX_SECONDS), { unique: false })(value);
+}
+
+function webhookTimeout(value: string): number | null {
+  const seconds = atMost(nonNegativeNumber(value), WEBHOOK_TIMEOUT_MAX_SECONDS);
+  return seconds === 0 ? null : seconds;
+}
+
+function atMost(value: number | null, max: number): number | null {
+  return value !== null && value <= max ? value : null;
+}

@@ -1,0 +1,69 @@
+export type HostAndPort = { host: string; port: number };
+
+const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
+const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false };
+const PORT_MAX = 65_535;
+
+/** A parser of whole numbers within bounds, both included. */
+export function wholeNumber(min: number, max: number): (text: string) => number | null {
+  return (text) => (/^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : null);
+}
+
+/** A plain decimal number of zero or more; no exponent, no sign. */
+export function nonNegativeNumber(text: string): number | null {
+  return /^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : null;
+}
+
+/** A parser of comma-separated lists without repeats or empty items; null when one item is not accepted. */
+export function listOf<T>(parse: (text: string) => T | null, options: { unique: boolean } = { unique: true }): (text: string) => readonly T[] | null {
+  return (text) => {
+    const items = text.split(',').map((item) => item.trim());
+    if (options.unique && new Set(items).size < items.length) return null;
+    const values = items.map(parse).filter((value) => value !== null);
+    return values.length === items.length ? values : null;
+  };
+}
+
+/** true, false, 1 or 0. */
+export function flag(text: string): boolean | null {
+  return FLAGS[text.toLowerCase()] ?? null;
+}
+
+/** A name that fits in queue names and URLs. */
+export function slug(text: string): string | null {
+  return SLUG.test(text) ? text : null;
+}
+
+export function oneLine(text: string): string | null {
+  return /^\P{Cc}{1,1024}$/u.test(text) ? text : null;
+}
+
+/** A parser of absolute URLs of the given schemes (`https:`), which yields them without a trailing slash; a query or fragment is refused. */
+export function urlOf(...protocols: readonly string[]): (text: string) => string | null {
+  return (text) => {
+    if (!URL.canParse(text)) return null;
+    const { protocol, hostname, search, hash } = new URL(text);
+    if (!protocols.includes(protocol) || hostname === '' || search !== '' || hash !== '') return null;
+    return text.replace(/\/+$/, '');
+  };
+}
+
+/** A PostgreSQL connection string; its query may carry options such as `sslmode`. */
+export function databaseUrl(text: string): string | null {
+  return /^postgres(ql)?:\/\/\S+$/.test(text) && URL.canParse(text) ? text : null;
+}
+
+/** One Redis address, or the comma-separated nodes of a Cluster, all of one scheme. */
+export function redisUrl(text: string): string | null {
+  const nodes = listOf(urlOf('redis:', 'rediss:'))(text);
+  const isOneScheme = nodes !== null && new Set(nodes.map((node) => new URL(node).protocol)).size === 1;
+  return isOneScheme ? nodes.join(',') : null;
+}
+
+/** `host:port`, an IPv6 address in brackets. */
+export function hostAndPort(text: string): HostAndPort | null {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (!match?.[1] || port < 1 || port > PORT_MAX) return null;
+  return { host: match[1].replace(/^\[|\]$/g, ''), port };
+}

@@ -1,0 +1,152 @@
+import test from 'ava';
+import { fileURLToPath } from 'node:url';
+import { readSourceFiles, sourceFile, type Import, type SourceFile } from './helpers/source-files.ts';
+
+const ANYTHING = '*';
+
+/** Who may import whom, besides itself; docs/architecture.md gives the reasons. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  net: [],
+  config: [],
+  probes: ['core', 'net'],
+  notifications: ['core', 'net'],
+  models: ['core'],
+  queues: ['core'],
+  workers: ['core', 'models', 'queues', 'probes', 'notifications', 'net'],
+  api: ['core', 'models', 'queues', 'notifications'],
+  agent: ['core', 'probes', 'net'],
+  console: [],
+  cli: ['core', 'net', 'config', 'probes', 'notifications', 'models', 'queues', 'workers', 'api', 'agent', 'console'],
+  tools: [ANYTHING],
+  bench: [ANYTHING],
+  test: [ANYTHING],
+};
+
+/** Packages that belong to some paths only, given as prefixes: the database to models, the queue to queues and to those who work on it. */
+const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
+  sequelize: ['models/'],
+  umzug: ['models/'],
+  // BullMQ on PostgreSQL is handed its connections.
+  pg: ['models/', 'queues/connection.ts', 'queues/migrate.ts', 'cli/embedded-postgres/'],
+  bullmq: ['queues/', 'workers/', 'api/queue-board'],
+  ioredis: ['queues/'],
+  '@bull-board/api': ['api/queue-board'],
+  '@bull-board/express': ['api/queue-board'],
+};
+
+/** Processes begin here; only here the environment is read and the configuration is handed on. */
+const ENTRY_FILES = [/^(api|workers|agent)\/main\.ts$/, /^cli\/[^/]+\.ts$/];
+/** What else those may import: the configuration, and the version to tell. */
+const FOR_ENTRY_FILES = new Set(['config', 'package.json']);
+const OUTSIDE_PRODUCTION = /^(bench|tools|test)\//;
+const READS_ENVIRONMENT = /\bprocess\s*\??\.\s*env\b|\bprocess\s*\[|\}\s*=\s*process\b|['"](node:)?process['"]/;
+const VAGUE_NAME = /(^|\/)(src|libs?|utils?|common|services?|managers?)(\/|\.tsx?$)/;
+
+const folderOf = (path: string): string => path.split('/')[0] ?? '';
+const isEntry = (path: string): boolean => ENTRY_FILES.some((pattern) => pattern.test(path));
+
+/** What is wrong with a tree of files, one line each. */
+function violations(files: readonly SourceFile[]): readonly string[] {
+  return [...files.flatMap((file) => [...placeViolations(file), ...file.imports.flatMap((imported) => importViolations(file.path, imported))]), ...cycles(files)];
+}
+
+function placeViolations({ path, code }: SourceFile): string[] {
+  const found: string[] = [];
+  if (!path.includes('/') || !(folderOf(path) in MAY_IMPORT)) found.push(`${path} is in no folder of the architecture`);
+  if (VAGUE_NAME.test(path)) found.push(`${path} has a name that says nothing`);
+  if (READS_ENVIRONMENT.test(code) && !isEntry(path) && !OUTSIDE_PRODUCTION.test(path)) found.push(`${path} reads the environment`);
+  return found;
+}
+
+function importViolations(path: string, imported: Import): string[] {
+  const folder = folderOf(path);
+  const forbidden = [`${path} imports ${imported.specifier}`];
+  if (imported.path !== null) return mayImport(path, folderOf(imported.path)) ? [] : forbidden;
+  if (OUTSIDE_PRODUCTION.test(path)) return [];
+  if (imported.package === null || folder === 'core') return forbidden;
+  const owners = BELONGS_TO[imported.package];
+  return owners === undefined || owners.some((owner) => path.startsWith(owner)) ? [] : forbidden;
+}
+
+function mayImport(path: string, target: string): boolean {
+  const allowed = MAY_IMPORT[folderOf(path)] ?? [];
+  return target === folderOf(path) || allowed.includes(target) || allowed.includes(ANYTHING) || (isEntry(path) && FOR_ENTRY_FILES.has(target));
+}
+
+/** Each file on a ring of imports is told once, with the way back to itself. */
+function cycles(files: readonly SourceFile[]): string[] {
+  const importsOf = new Map(files.map((file) => [file.path, file.imports.flatMap(({ path }) => path ?? [])]));
+  const finished = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): string[] => {
+    if (trail.includes(path)) return [`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(' > ')}`];
+    if (finished.has(path)) return [];
+    const found = (importsOf.get(path) ?? []).flatMap((next) => visit(next, [...trail, path]));
+    finished.add(path);
+    return found;
+  };
+  return files.flatMap(({ path }) => visit(path, []));
+}
+
+test('every import goes in a direction that the architecture allows', async (t) => {
+  const files = await readSourceFiles(fileURLToPath(new URL('..', import.meta.url)));
+  const mine = files.find(({ path }) => path === 'test/architecture.test.ts');
+  t.true(mine?.imports.some(({ path }) => path === 'test/helpers/source-files.ts'), 'the tree was read');
+  t.deepEqual(violations(files), []);
+});
+
+const FORBIDDEN: readonly [why: string, path: string, text: string][] = [
+  ['core may not import models', 'core/a.ts', `import { b } from '../models/b.ts';`],
+  ['core may not import types of a package', 'core/a.ts', `import type { Pool } from 'pg';`],
+  ['core may not import node modules', 'core/a.ts', `import 'node:fs';`],
+  ['api may not import workers', 'api/a.ts', `import type { B } from '../workers/b.ts';`],
+  ['workers may not import api', 'workers/a.ts', `export { b } from '../api/b.ts';`],
+  ['models may not import queues', 'models/a.ts', `const b = await import('../queues/b.ts');`],
+  ['queues may not import models', 'queues/a.ts', `type B = import('../models/b.ts').B;`],
+  ['probes may not import models', 'probes/a.ts', `import {\n  b, // why\n  c,\n} from "../models/b.ts";`],
+  ['cli may not import test', 'cli/a.ts', `import { b } from '../test/helpers/b.ts';`],
+  ['production may not import bench', 'api/a.ts', `import '../bench/b.ts';`],
+  ['a file that is no entry may not import config', 'api/a.ts', `import { readEnvironment } from '../config/environment.ts';`],
+  ['sequelize is for models', 'workers/a.ts', `import { Sequelize } from 'sequelize';`],
+  ['a part of a package counts as the package', 'api/a.ts', `import pool from 'pg/lib/index.js';`],
+  ['bullmq is for queues and workers', 'api/a.ts', `import { Queue } from 'bullmq';`],
+  ['ioredis is for queues', 'workers/a.ts', `import { Redis } from 'ioredis';`],
+  ['require is an import', 'api/a.ts', `const pg = require('pg');`],
+  ['a computed import could be anything', 'api/a.ts', `await import(name);`],
+  ['only entry files read the environment', 'api/a.ts', `const port = process.env.PORT;`],
+  ['only entry files read the environment, by whatever name', 'core/a.ts', `const { env } = process;`],
+  ['folders are named by what they hold', 'api/utils/a.ts', ''],
+  ['files are named by what they hold', 'core/utils.ts', ''],
+  ['a new folder needs a row in the table', 'extras/a.ts', ''],
+  ['code lives in folders', 'a.ts', ''],
+  ['a file does not import itself', 'core/a.ts', `import { b } from './a.ts';`],
+];
+for (const [why, path, text] of FORBIDDEN) {
+  test(`${why}: ${path} ${text.replaceAll(/\s+/g, ' ')}`, (t) => {
+    t.is(violations([sourceFile(path, text)]).length, 1);
+  });
+}
+
+const ALLOWED: readonly [why: string, path: string, text: string][] = [
+  ['workers may import probes', 'workers/a.ts', `import { b } from '../probes/b.ts';`],
+  ['an entry file may read the environment for the configuration', 'workers/main.ts', `import { readEnvironment } from '../config/environment.ts';\nreadEnvironment(process.env);`],
+  ['an entry file may tell the version', 'cli/a.ts', `import packageJson from '../package.json' with { type: 'json' };`],
+  ['a comment is no import', 'core/a.ts', `// import { b } from '../models/b.ts'\n/** import 'pg' */\nexport const url = 'http://x'; // process.env`],
+  ['the queue board may use the board', 'api/queue-board.ts', `import { createBullBoard } from '@bull-board/api';`],
+  ['the embedded database may use pg', 'cli/embedded-postgres/a.ts', `import { Client } from 'pg';`],
+];
+for (const [why, path, text] of ALLOWED) {
+  test(`${why}: ${path}`, (t) => {
+    t.deepEqual(violations([sourceFile(path, text)]), []);
+  });
+}
+
+test('a ring of imports is found, through type-only ones as well, and told with its way', (t) => {
+  const ring = [
+    sourceFile('core/a.ts', `import { b } from './b.ts';`),
+    sourceFile('core/b.ts', `import type { C } from './c.ts';`),
+    sourceFile('core/c.ts', `export * from './a.ts';`),
+    sourceFile('core/outside.ts', `import { a } from './a.ts';`),
+  ];
+  t.deepEqual(violations(ring), ['cycle: core/a.ts > core/b.ts > core/c.ts > core/a.ts']);
+});

@@ -1,0 +1,170 @@
+import test, { type ExecutionContext } from 'ava';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { until } from '../helpers/until.ts';
+
+const START = new URL('../../cli/embedded-postgres/start.ts', import.meta.url).href;
+
+/** A data directory of the test's own, below one that only its owner can enter, as a checkout in /root is. */
+async function newDataDir(t: ExecutionContext): Promise<string> {
+  const closed = await mkdtemp(join(tmpdir(), 'spotcheck-embedded-'));
+  await chmod(closed, 0o700);
+  t.teardown(() => rm(closed, { recursive: true, force: true }));
+  return join(closed, 'data');
+}
+
+async function start(t: ExecutionContext, dataDir: string, progress: string[] = []): Promise<EmbeddedPostgres> {
+  const postgres = await startEmbeddedPostgres({ dataDir, onProgress: (text) => progress.push(text), isDurable: false });
+  t.teardown(() => postgres.stop().catch(() => undefined));
+  return postgres;
+}
+
+/** Starts the database in a process of its own, which a test can kill. */
+async function startElsewhere(t: ExecutionContext, dataDir: string): Promise<ChildProcess> {
+  const script = `
+    import { startEmbeddedPostgres } from ${JSON.stringify(START)};
+    await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, onProgress: () => undefined, isDurable: false });
+    process.stdout.write('started\\n');
+    setInterval(() => undefined, 60_000);`;
+  const owner = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => owner.kill('SIGKILL'));
+  for await (const line of createInterface({ input: owner.stdout })) if (line === 'started') break;
+  return owner;
+}
+
+async function kill(process: ChildProcess): Promise<void> {
+  const exited = once(process, 'exit');
+  process.kill('SIGKILL');
+  await exited;
+}
+
+async function postmasterPid(dataDir: string): Promise<number> {
+  return Number((await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+async function query(databaseUrl: string, sql: string): Promise<unknown> {
+  return withClient(databaseUrl, async (client) => Object.values((await client.query(sql)).rows[0] ?? {})[0]);
+}
+
+test('a first start prepares the cluster and says so, a later one finds its rows again', async (t) => {
+  const dataDir = await newDataDir(t);
+  const progress: string[] = [];
+  const first = await start(t, dataDir, progress);
+  t.deepEqual(progress, ['preparing the database, this happens once']);
+  await query(first.databaseUrl, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  await first.stop();
+  const second = await start(t, dataDir, progress);
+  t.is(progress.length, 1);
+  t.is(await query(second.databaseUrl, 'SELECT answer FROM kept'), 42);
+});
+
+test('the server is reachable on 127.0.0.1 with its password only, and sorts alike on every machine', async (t) => {
+  const { databaseUrl } = await start(t, await newDataDir(t));
+  t.is(await query(databaseUrl, 'SHOW listen_addresses'), '127.0.0.1');
+  t.is(await query(databaseUrl, 'SHOW unix_socket_directories'), '');
+  t.is(await query(databaseUrl, `SELECT datlocprovider::text || ' ' || datlocale || ' ' || pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()`), 'b C.UTF-8 UTF8');
+  const stranger = new URL(databaseUrl);
+  stranger.password = 'guess';
+  await t.throwsAsync(query(stranger.href, 'SELECT 1'), { message: /password authentication failed/ });
+});
+
+test('nobody else may read the password', async (t) => {
+  const dataDir = await newDataDir(t);
+  await start(t, dataDir);
+  for (const path of ['postgres/password', 'runtime.json']) t.is((await stat(join(dataDir, path))).mode & 0o077, 0, path);
+});
+
+test('the running database is found by its data directory, and no longer after the stop', async (t) => {
+  const dataDir = await newDataDir(t);
+  t.is(await findEmbeddedPostgres(dataDir), null);
+  const postgres = await start(t, dataDir);
+  t.is(await findEmbeddedPostgres(dataDir), postgres.databaseUrl);
+  await postgres.stop();
+  t.is(await findEmbeddedPostgres(dataDir), null);
+  t.deepEqual((await readdir(dataDir)).toSorted(), ['postgres', 'postgres.log']);
+});
+
+test('a second start on the same data directory is refused while the first one lives', async (t) => {
+  const dataDir = await newDataDir(t);
+  const owner = await startElsewhere(t, dataDir);
+  await t.throwsAsync(startEmbeddedPostgres({ dataDir, onProgress: () => undefined }), { message: new RegExp(`in use by another Spotcheck \\(process ${owner.pid}\\)`) });
+  t.not(await findEmbeddedPostgres(dataDir), null, 'the first one is left alone');
+  await kill(owner);
+  await start(t, dataDir);
+});
+
+test('the server outlives the kill of its owner and is adopted by the next start', async (t) => {
+  const dataDir = await newDataDir(t);
+  await kill(await startElsewhere(t, dataDir));
+  const orphan = await postmasterPid(dataDir);
+  const { databaseUrl, stop } = await start(t, dataDir);
+  t.is(await postmasterPid(dataDir), orphan);
+  t.is(await query(databaseUrl, 'SELECT 1'), 1);
+  await stop();
+  t.is(await findEmbeddedPostgres(dataDir), null);
+});
+
+test('a start after the kill of owner and server recovers what was committed', async (t) => {
+  const dataDir = await newDataDir(t);
+  const owner = await startElsewhere(t, dataDir);
+  await query((await findEmbeddedPostgres(dataDir)) ?? '', 'CREATE TABLE kept AS SELECT 42 AS answer');
+  await kill(owner);
+  process.kill(await postmasterPid(dataDir), 'SIGKILL');
+  const { databaseUrl } = await start(t, dataDir);
+  t.is(await query(databaseUrl, 'SELECT answer FROM kept'), 42);
+});
+
+test('a pid file whose number belongs to another program by now does not stop a start', async (t) => {
+  const dataDir = await newDataDir(t);
+  const { stop } = await start(t, dataDir);
+  const path = join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
+  const lines = await readFile(path, 'utf8');
+  await stop();
+  const stranger = spawn(process.execPath, ['--eval', 'setInterval(() => undefined, 60_000)'], { stdio: 'ignore' });
+  t.teardown(() => stranger.kill('SIGKILL'));
+  await writeFile(path, lines.replace(/^\d+/, `${stranger.pid}`));
+  const { databaseUrl } = await start(t, dataDir);
+  t.is(await query(databaseUrl, 'SELECT 1'), 1);
+  t.is(stranger.exitCode, null, 'the other program is left alone');
+});
+
+test('a server that dies is started again on the same address', async (t) => {
+  const dataDir = await newDataDir(t);
+  const progress: string[] = [];
+  const { databaseUrl } = await start(t, dataDir, progress);
+  const killed = await postmasterPid(dataDir);
+  process.kill(killed, 'SIGKILL');
+  await until(async () => (await postmasterPid(dataDir).catch(() => killed)) !== killed && (await findEmbeddedPostgres(dataDir)) === databaseUrl, { timeoutMs: 30_000 });
+  t.is(await query(databaseUrl, 'SELECT 1'), 1);
+  t.true(progress.includes('the database stopped unexpectedly, starting it again'));
+});
+
+test('a Ctrl-C in the terminal does not reach the server: it leads a process group of its own', async (t) => {
+  const dataDir = await newDataDir(t);
+  await start(t, dataDir);
+  const pid = await postmasterPid(dataDir);
+  t.true(process.kill(-pid, 0));
+});
+
+test('preparing that was cut short leaves nothing in the way of the next start', async (t) => {
+  const dataDir = await newDataDir(t);
+  await mkdir(join(dataDir, 'postgres', 'cluster.new'), { recursive: true });
+  await writeFile(join(dataDir, 'postgres', 'cluster.new', 'PG_VERSION'), '18\n');
+  const { databaseUrl } = await start(t, dataDir);
+  t.is(await query(databaseUrl, 'SELECT 1'), 1);
+});
+
+test('the lock of an owner whose number belongs to another program by now is taken over', async (t) => {
+  const dataDir = await newDataDir(t);
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(join(dataDir, 'owner.json'), JSON.stringify({ pid: process.ppid, identity: 'another start' }));
+  await start(t, dataDir);
+  t.like(JSON.parse(await readFile(join(dataDir, 'owner.json'), 'utf8')), { pid: process.pid });
+});

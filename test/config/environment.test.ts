@@ -1,0 +1,135 @@
+import test from 'ava';
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
+import { readAgentEnvironment } from '../../config/agent-environment.ts';
+import { readEnvironment } from '../../config/environment.ts';
+import { ConfigurationError } from '../../config/variables.ts';
+
+const KEY = randomBytes(32).toString('base64');
+
+/** The names of the variables that an environment is refused for. */
+function refused(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readEnvironment(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems.map(({ name }) => name);
+    throw error;
+  }
+}
+
+test('an empty environment is an embedded installation on port 3000', (t) => {
+  const environment = readEnvironment({});
+  t.like(environment, { port: 3000, publicUrl: 'http://localhost:3000', dataDir: '.data', databaseUrl: null, redisUrl: null, secretKeys: null, logLevel: 'info' });
+  t.like(environment, { allowPrivateNetwork: true, planCountLimits: false, webhookTimeoutSeconds: 8 });
+  t.deepEqual(environment.agentRegions, ['local']);
+  t.deepEqual(environment.deliveryRetrySeconds, [5, 25, 125]);
+});
+
+test('an external database turns private networks off and plan counts on, unless they are set', (t) => {
+  const external = { DATABASE_URL: 'postgres://u:p@db.example/spotcheck', SECRET_KEYS: `k1:${KEY}` };
+  t.like(readEnvironment(external), { allowPrivateNetwork: false, planCountLimits: true });
+  t.like(readEnvironment({ ...external, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: '0' }), { allowPrivateNetwork: true, planCountLimits: false });
+});
+
+test('an external database without a key ring is refused', (t) => {
+  t.deepEqual(refused({ DATABASE_URL: 'postgres://u:p@db.example/spotcheck' }), ['SECRET_KEYS']);
+  t.deepEqual(refused({ DATABASE_URL: 'postgres://u:p@db.example/spotcheck', SECRET_KEYS: ' ' }), ['SECRET_KEYS']);
+});
+
+test('an empty variable counts as unset', (t) => {
+  t.deepEqual(readEnvironment({ PORT: '', DATABASE_URL: '', LOG_LEVEL: ' ' }), readEnvironment({}));
+});
+
+test('the public URL follows the port and loses its trailing slash', (t) => {
+  t.is(readEnvironment({ PORT: '8080' }).publicUrl, 'http://localhost:8080');
+  t.is(readEnvironment({ PUBLIC_URL: 'https://status.example/app/' }).publicUrl, 'https://status.example/app');
+});
+
+test('the configuration cannot be changed by whoever it is given to', (t) => {
+  const environment = readEnvironment({});
+  for (const value of [environment, environment.agentRegions, environment.telegram, environment.slack, environment.deliveryRetrySeconds]) t.true(Object.isFrozen(value));
+});
+
+const GOOD: readonly NodeJS.ProcessEnv[] = [
+  { PORT: '0' },
+  { PORT: '65535' },
+  { REDIS_URL: 'redis://127.0.0.1:6379/2' },
+  { REDIS_URL: 'rediss://:pw@a.example:6379, rediss://:pw@b.example:6379' },
+  { WEBHOOK_TIMEOUT_SECONDS: '0.5' },
+  { DELIVERY_RETRY_SECONDS: '0' },
+  { DELIVERY_RETRY_SECONDS: '0.1, 0.1,2' },
+  { AGENT_REGIONS: 'hanoi,eu-west-1' },
+  { SELF_CHECK_HOSTS: 'one.example:443,[2001:db8::1]:53' },
+  { SECRET_KEYS: `new:${KEY},old:${KEY}` },
+  { BOOTSTRAP_TOKEN: 'spk_abc-DEF_123' },
+  { LOG_LEVEL: 'silent' },
+];
+for (const env of GOOD) {
+  test(`accepts ${Object.entries(env).map(([name, value]) => `${name}=${value?.replaceAll(KEY, '<32 bytes>')}`).join(' ')}`, (t) => {
+    t.deepEqual(refused(env), []);
+  });
+}
+
+const BAD: readonly [name: string, ...values: string[]][] = [
+  ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3'],
+  ['PUBLIC_URL', 'example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#top'],
+  ['DATABASE_URL', 'mysql://u@h/d', 'postgres:', 'h/d'],
+  ['REDIS_URL', 'http://h:6379', 'redis://a:1,rediss://b:2', 'redis://a:1,', '127.0.0.1:6379'],
+  ['SECRET_KEYS', KEY, `k1:${KEY},k1:${KEY}`, 'k1:c2hvcnQ=', `k 1:${KEY}`, `k1:${KEY},`, `${'k'.repeat(33)}:${KEY}`],
+  ['BOOTSTRAP_TOKEN', 'abc', 'spk_', 'spk_with space', 'spa_abc'],
+  ['ALLOW_PRIVATE_NETWORK', 'maybe', 'yes please'],
+  ['PLAN_COUNT_LIMITS', '2'],
+  ['AGENT_REGIONS', 'a,,b', 'a,a', 'Hanoi', '-a', 'a b', 'x'.repeat(33)],
+  ['AGENT_REGION', 'a,b', 'a:b'],
+  ['SELF_CHECK_HOSTS', 'one.example', 'one.example:0', 'one.example:65536', '2001:db8::1:53', ':53'],
+  ['DELIVERY_RETRY_SECONDS', '-1', '5,,25', 'soon', '86401', 'Infinity'],
+  ['WEBHOOK_TIMEOUT_SECONDS', '0', '8.001', '9', '-1', 'NaN'],
+  ['TELEGRAM_API_URL', 'api.telegram.org'],
+  ['SLACK_API_URL', 'file:///etc/passwd'],
+  ['LOG_LEVEL', 'loud', 'INFO'],
+];
+for (const [name, ...values] of BAD) {
+  test(`refuses a ${name} that is not what it should be`, (t) => {
+    const others = name === 'DATABASE_URL' ? { SECRET_KEYS: `k1:${KEY}` } : {};
+    for (const value of values) t.deepEqual(refused({ ...others, [name]: value }), [name], value);
+  });
+}
+
+test('all problems are told at once, each with its variable, what was expected and what came', (t) => {
+  const error = t.throws(() => readEnvironment({ PORT: 'http', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://u:p@h/d' }), { instanceOf: ConfigurationError });
+  t.is(error.message, [
+    'The configuration is not usable:',
+    '  PORT: expected a port from 0 to 65535, got "http"',
+    '  LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got "loud"',
+    '  SECRET_KEYS: expected a key ring (id:base64,...), because DATABASE_URL is set',
+  ].join('\n'));
+});
+
+test('no message repeats the value of a secret', (t) => {
+  const names = ['DATABASE_URL', 'REDIS_URL', 'SECRET_KEYS', 'BOOTSTRAP_TOKEN', 'BOOTSTRAP_PASSWORD', 'TELEGRAM_BOT_TOKEN', 'SLACK_CLIENT_SECRET', 'QUEUE_BOARD_PASSWORD'];
+  const error = t.throws(() => readEnvironment(Object.fromEntries(names.map((name) => [name, 'hunter2\n\n']))), { instanceOf: ConfigurationError });
+  t.deepEqual(error.problems.map(({ name }) => name).toSorted(), names.toSorted());
+  t.notRegex(error.message, /hunter2/);
+});
+
+test('the agent needs to know the service and its token', (t) => {
+  t.deepEqual(readAgentEnvironment({ SPOTCHECK_URL: 'https://status.example/', SPOTCHECK_AGENT_TOKEN: 'spa_abc' }), {
+    serviceUrl: 'https://status.example',
+    agentToken: 'spa_abc',
+    logLevel: 'info',
+  });
+  const error = t.throws(() => readAgentEnvironment({ SPOTCHECK_AGENT_TOKEN: 'spk_of_another_kind' }), { instanceOf: ConfigurationError });
+  t.deepEqual(error.problems.map(({ name }) => name), ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN']);
+  t.notRegex(error.message, /another_kind/);
+});
+
+test('the example file names every variable and is itself a good configuration', async (t) => {
+  const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const example = parseEnv(await read('.env.example'));
+  t.deepEqual(readEnvironment(example), readEnvironment({}));
+  const sources = (await read('config/environment.ts')) + (await read('config/agent-environment.ts'));
+  const names = new Set(Array.from(sources.matchAll(/^ {2}([A-Z][A-Z_]+): /gm), ([, name]) => name));
+  t.deepEqual(Object.keys(example).toSorted(), [...names].toSorted());
+});

@@ -1,0 +1,16 @@
+import type { CheckTarget } from '../../core/monitor.ts';
+
+/** An http monitor's target with the defaults of a new monitor, except for what is given. */
+export function httpTarget(overrides: Partial<CheckTarget> & { target: string }): CheckTarget {
+  return {
+    type: 'http',
+    timeoutMs: 5_000,
+    method: 'GET',
+    expectedStatus: '2xx',
+    bodyMatch: null,
+    followRedirects: true,
+    checkSpec: {},
+    secrets: {},
+    ...overrides,
+  };
+}

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import type { Client } from 'pg';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { migrate } from '../../models/migrate.ts';
+import { migrateQueues } from '../../queues/migrate.ts';
+import { testServers } from './test-servers.ts';
+
+export type TestDatabase = { databaseUrl: string; drop: () => Promise<void> };
+
+const TEMPLATE = 'spotcheck_template';
+const DRAFT = 'spotcheck_template_draft';
+/** Any number that nothing else in the maintenance database locks. */
+const TEMPLATE_LOCK = 4_071;
+
+/** Makes a database of the caller's own, with every migration applied; `drop` throws out whoever is still connected. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const maintenance = urlOf('postgres');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await withClient(maintenance, async (client) => {
+    await ensureTemplate(client);
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  });
+  const drop = () => withClient(maintenance, async (client) => void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)));
+  return { databaseUrl: urlOf(name), drop };
+}
+
+/** Migrates once per run: the first test file makes the template under its draft name, the others wait for the lock. */
+async function ensureTemplate(client: Client): Promise<void> {
+  await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE]);
+    if (rowCount !== 0) return;
+    await client.query(`DROP DATABASE IF EXISTS ${DRAFT} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${DRAFT}`);
+    await migrate(urlOf(DRAFT));
+    await migrateQueues(urlOf(DRAFT));
+    await client.query(`ALTER DATABASE ${DRAFT} RENAME TO ${TEMPLATE}`);
+  } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_LOCK]);
+  }
+}
+
+function urlOf(database: string): string {
+  const url = new URL(testServers().databaseUrl);
+  url.pathname = `/${database}`;
+  return url.href;
+}

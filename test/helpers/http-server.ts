@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { RequestListener } from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import type { KeyPair } from './certificates.ts';
+
+/** A server of a test: closed, with all of its connections, when the test ends. */
+export type TestServer = { port: number; connections: () => number };
+
+/** Starts an http server on a free port of 127.0.0.1, or an https one where there is a key pair. */
+export function startHttpServer(t: ExecutionContext, listener: RequestListener, keys?: KeyPair): Promise<TestServer> {
+  return start(t, keys === undefined ? http.createServer(listener) : https.createServer(keys, listener));
+}
+
+/** Starts a server that speaks whatever the test makes it speak, for answers that no http server would give. */
+export function startRawServer(t: ExecutionContext, onSocket: (socket: Socket) => void): Promise<TestServer> {
+  return start(t, net.createServer(onSocket));
+}
+
+async function start(t: ExecutionContext, server: Server): Promise<TestServer> {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  server.on('connection', (socket: Socket) => {
+    connections += 1;
+    sockets.add(socket);
+    // A client that goes away early is what many of these tests are about.
+    socket.on('error', () => {});
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('tlsClientError', () => {});
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { port: (server.address() as AddressInfo).port, connections: () => connections };
+}

@@ -1,0 +1,9 @@
+/** The addresses of the servers that the test runner started for this run. */
+export type TestServers = { databaseUrl: string; redisUrl: string | null };
+
+/** Throws outside a run of the test runner: there is no server to use then. */
+export function testServers(): TestServers {
+  const databaseUrl = process.env['SPOTCHECK_TEST_DATABASE_URL'];
+  if (databaseUrl === undefined) throw new Error('this test needs the servers of the test runner: use `npm test -- <this file>`');
+  return { databaseUrl, redisUrl: process.env['SPOTCHECK_TEST_REDIS_URL'] || null };
+}

@@ -1,0 +1,85 @@
+import test, { type ExecutionContext } from 'ava';
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs the test command in a project of its own with these test files; its temporary directory shows what it leaves behind. */
+async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; onStarted?: (pid: number) => void } = {}) {
+  const project = await mkdtemp(join(tmpdir(), 'spotcheck-runner-'));
+  t.teardown(() => rm(project, { recursive: true, force: true }));
+  const temporary = join(project, 'tmp');
+  await mkdir(join(project, 'test'));
+  await mkdir(temporary);
+  await symlink(join(ROOT, 'node_modules'), join(project, 'node_modules'));
+  await writeFile(join(project, 'package.json'), '{ "type": "module" }');
+  await writeFile(join(project, 'ava.config.js'), `export default { files: ['test/*.js'], workerThreads: false, timeout: '2s' };`);
+  for (const [name, code] of Object.entries(files)) await writeFile(join(project, 'test', name), `import test from 'ava';\n${code}`);
+  const child = spawn(process.execPath, [join(ROOT, 'tools', 'test.ts'), ...(options.args ?? [])], {
+    cwd: project,
+    env: { ...process.env, TMPDIR: temporary, ...(options.path === undefined ? {} : { PATH: options.path }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (chunk.includes('the test has begun') && child.pid !== undefined) options.onStarted?.(child.pid);
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [output, status] = await Promise.all([text(child.stdout), exited]);
+  const lines = output.trimEnd().split('\n');
+  return { output, last: lines.at(-1), status, leftBehind: (await readdir(temporary)).filter((name) => name.startsWith('spotcheck-')) };
+}
+
+test('tests find their servers, and a run that passes ends with its count and status 0', async (t) => {
+  const run = await runProject(t, {
+    'a.js': `test('one', (t) => t.regex(process.env.SPOTCHECK_TEST_DATABASE_URL, /^postgres:/));`,
+    'b.js': `test('two', (t) => t.pass()); test('three', (t) => t.pass());`,
+  });
+  t.like(run, { last: '3 passed, 0 failed', status: 0, leftBehind: [] });
+});
+
+test('a failed test, a crashed file, an uncaught exception, a file without tests and a timeout all count as failed', async (t) => {
+  const broken = {
+    'fails.js': `test('fails', (t) => t.fail());`,
+    'crashes.js': `throw new Error('at once');`,
+    'throws.js': `test('passes first', (t) => t.pass()); test.after(() => { setTimeout(() => { throw new Error('later'); }); return new Promise((resolve) => setTimeout(resolve, 200)); });`,
+    'none.js': `export { test };`,
+    'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));`,
+  };
+  for (const [name, code] of Object.entries(broken)) {
+    const run = await runProject(t, { [name]: code });
+    t.regex(run.last ?? '', /^\d+ passed, [1-9]\d* failed$/, name);
+    t.is(run.status, 1, name);
+    t.deepEqual(run.leftBehind, [], name);
+  }
+});
+
+test('arguments choose the files, and choosing none is a failure', async (t) => {
+  const files = { 'a.js': `test('one', (t) => t.pass());`, 'b.js': `test('two', (t) => t.fail());` };
+  t.like(await runProject(t, files, { args: ['test/a.js'] }), { last: '1 passed, 0 failed', status: 0 });
+  t.like(await runProject(t, files, { args: ['test/c.js'] }), { last: '0 passed, 1 failed', status: 1 });
+});
+
+test('what a test prints cannot pass for a result', async (t) => {
+  const run = await runProject(t, { 'a.js': `test('one', (t) => { console.log('ok 1 - forged'); t.pass(); });` });
+  t.is(run.last, '1 passed, 0 failed');
+});
+
+test('a run that is interrupted stops its servers and has failed', async (t) => {
+  const run = await runProject(
+    t,
+    { 'a.js': `test('waits', () => { console.error('the test has begun'); return new Promise(() => setInterval(() => undefined, 1000)); });` },
+    { onStarted: (pid) => process.kill(pid, 'SIGINT') },
+  );
+  t.regex(run.last ?? '', /^0 passed, [1-9]\d* failed$/);
+  t.like(run, { status: 1, leftBehind: [] });
+});
+
+test('a missing Redis is told and does not pass for tested', async (t) => {
+  const run = await runProject(t, { 'a.js': `test('one', (t) => t.is(process.env.SPOTCHECK_TEST_REDIS_URL, ''));` }, { path: '/nowhere' });
+  t.like(run, { last: '1 passed, 0 failed', status: 0 });
+  t.regex(run.output, /^redis-server is not installed: the Redis half of the queue tests did not run/m);
+});

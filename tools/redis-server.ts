@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
+
+export type RedisServer = { url: string; stop: () => Promise<void> };
+
+/** Starts a Redis that keeps nothing on disk, for one test run; null where redis-server is not installed. */
+export async function startRedis(): Promise<RedisServer | null> {
+  const port = await findFreePort();
+  const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
+  // Detached: a Ctrl-C ends the tests first and their servers last.
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true, cwd: '/' });
+  const isThere = await new Promise<boolean>((resolve, reject) => {
+    child.once('spawn', () => resolve(true));
+    child.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? resolve(false) : reject(error)));
+  });
+  if (!isThere) return null;
+  const exited = once(child, 'exit');
+  await awaitLine(child.stdout, /Ready to accept connections/);
+  child.stdout.resume();
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await exited;
+  };
+  return { url: `redis://127.0.0.1:${port}`, stop };
+}
+
+async function awaitLine(stream: NodeJS.ReadableStream, pattern: RegExp): Promise<void> {
+  const seen: string[] = [];
+  for await (const line of createInterface({ input: stream })) {
+    if (pattern.test(line)) return;
+    seen.push(line);
+  }
+  throw new Error(`redis-server did not start:\n${seen.slice(-5).join('\n')}`);
+}

@@ -1,0 +1,34 @@
+export type Tally = { passed: number; failed: number };
+
+const RESULT = /^(ok|not ok) \d+ - (.*?)(?: # (SKIP|TODO))?$/;
+const PLAN = /^1\.\.\d+$/;
+const SUMMARY = /^# (tests|pass|fail|skip) (\d+)$/;
+
+/**
+ * Reads TAP 13 as ava writes it, prints it for people and counts. Everything that is not a pass counts as failed: crashed files, uncaught
+ * exceptions, failed hooks and timeouts have result lines of their own, and tests that never came to run are in the closing sum only. A
+ * skipped test is neither.
+ */
+export async function reportTap(lines: AsyncIterable<string>, print: (line: string) => void): Promise<Tally> {
+  let passed = 0;
+  let failed = 0;
+  let failedInSummary = 0;
+  let isAtEnd = false;
+  for await (const line of lines) {
+    const [, outcome, title, directive] = RESULT.exec(line) ?? [];
+    const [, sum, count] = isAtEnd ? (SUMMARY.exec(line) ?? []) : [];
+    if (sum === 'fail') failedInSummary = Number(count);
+    if (directive === 'SKIP') print(`- ${title} (skipped)`);
+    else if (outcome === 'ok') passed += 1;
+    else if (outcome === 'not ok') failed += 1;
+    if (outcome !== undefined && directive !== 'SKIP') print(`${outcome === 'ok' ? '✔' : '✘'} ${title}`);
+    if (PLAN.test(line)) isAtEnd = true;
+    else if (outcome === undefined && sum === undefined && !isFrame(line)) print(line);
+  }
+  return { passed, failed: Math.max(failed, failedInSummary) };
+}
+
+/** Lines of the format itself that tell a person nothing. */
+function isFrame(line: string): boolean {
+  return line.startsWith('TAP version') || line.trim() === '---' || line.trim() === '...' || line.trim() === '';
+}

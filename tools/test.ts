@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
+import { startRedis } from './redis-server.ts';
+import { reportTap, type Tally } from './tap-report.ts';
+
+const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
+const NO_REDIS = 'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Runs ava against servers of this run's own; its arguments are ours. A run that was interrupted has failed. */
+async function runTests(interrupted: AbortSignal): Promise<Tally> {
+  const closers: (() => Promise<unknown>)[] = [];
+  try {
+    const directory = await mkdtemp(join(tmpdir(), 'spotcheck-test-'));
+    closers.push(() => rm(directory, { recursive: true, force: true }));
+    const postgres = await startEmbeddedPostgres({ dataDir: directory, onProgress: () => undefined, isDurable: false });
+    closers.push(postgres.stop);
+    const redis = await startRedis();
+    if (redis !== null) closers.push(redis.stop);
+    const servers = { SPOTCHECK_TEST_DATABASE_URL: postgres.databaseUrl, SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '' };
+    const tally = await runAva(servers, interrupted);
+    if (redis === null) print(NO_REDIS);
+    return tally;
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+}
+
+async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
+  interrupted.throwIfAborted();
+  const concurrency = `--concurrency=${Math.min(4, availableParallelism())}`;
+  // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a result.
+  const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...process.argv.slice(2)], {
+    env: { ...process.env, ...servers },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve));
+  interrupted.addEventListener('abort', () => child.kill('SIGTERM'));
+  const tally = await reportTap(createInterface({ input: child.stdout }), print);
+  const isClean = (await status) === 0 && !interrupted.aborted;
+  return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
+}
+
+const interruption = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort(new Error(`interrupted by ${signal}`)));
+// A reader that goes away (npm test | head) must not take the run down before its servers are stopped.
+process.stdout.on('error', () => interruption.abort(new Error('nobody reads the results any more')));
+
+const { passed, failed } = await runTests(interruption.signal).catch((error: Error): Tally => {
+  print(error.stack ?? error.message);
+  return { passed: 0, failed: 1 };
+});
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+print(`${passed} passed, ${failed} failed`);
