@@ -1,0 +1,23 @@
+export const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const;
+export type ChannelType = (typeof CHANNEL_TYPES)[number];
+
+/** `pending` until the customer has finished connecting it; nothing is sent to it before. */
+export type ChannelStatus = 'connected' | 'pending';
+
+/** Where a tenant is told of events, without its secrets. `createdAt` is in Unix seconds. */
+export type Channel = {
+  id: string;
+  tenantId: string;
+  type: ChannelType;
+  name: string;
+  enabled: boolean;
+  status: ChannelStatus;
+  /** True: alerts for every monitor; false: only for `monitorIds`, which are kept sorted either way. */
+  allMonitors: boolean;
+  monitorIds: string[];
+  /** Host, and port where it is not 443, of a webhook's URL; null for other types. */
+  urlHost: string | null;
+  teamName: string | null;
+  channelName: string | null;
+  createdAt: number;
+};

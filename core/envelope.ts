@@ -1,0 +1,112 @@
+import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
+import { sourcesAgainst, type Change, type ChangeEvidence, type MonitorState } from './monitor-state.ts';
+import type { MonitorType } from './monitor.ts';
+
+/** What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only where it was measured. */
+export type MonitorDetail = {
+  sources_down: string[];
+  incident_id: string | null;
+  cause: string | null;
+  previous_state: MonitorState;
+  sequence: number;
+  sources_total: number;
+  quorum: number;
+  detected_at: number;
+  duration_seconds?: number;
+  latency_ms?: number;
+};
+
+/** An event as it is stored with its delivery: the envelope without what each attempt makes anew. Times are Unix seconds. */
+export type MonitorMessage = {
+  version: '1';
+  event: MonitorEvent;
+  event_at: number;
+  monitor: { id: string; name: string; type: MonitorType; target: string };
+  state: EventState;
+  reason: string;
+  detail: MonitorDetail;
+  url: string;
+  test?: true;
+};
+
+/** The body of one webhook POST (D-51). */
+export type Envelope = MonitorMessage & { delivery_id: string; sent_at: number };
+
+export type MonitorEventFacts = {
+  event: MonitorEvent;
+  monitor: MonitorMessage['monitor'];
+  change: Change;
+  /** Of the transition, per monitor and growing: receivers drop what is older. */
+  sequence: number;
+  /** The incident that the change opened, touched or ended; null = none. */
+  incident: { id: string; startedAtMs: number } | null;
+  /** Base of links, without a slash at its end. */
+  publicUrl: string;
+};
+
+/** The message of a monitor's change of state (D-51). `event_at` is when it became true, `detail.detected_at` when it was decided. */
+export function buildMonitorMessage(facts: MonitorEventFacts): MonitorMessage {
+  const { event, monitor, change, publicUrl } = facts;
+  return {
+    version: '1',
+    event,
+    event_at: toUnixSeconds(change.atMs),
+    monitor: { id: monitor.id, name: monitor.name, type: monitor.type, target: monitor.target },
+    state: stateOfEvent(event),
+    reason: change.reason ?? `Reported ${change.to}`,
+    detail: buildDetail(facts),
+    url: `${publicUrl}/monitors/${monitor.id}`,
+  };
+}
+
+/** The message that proves a new webhook before it is saved (D-52): a `monitor.up` of no real monitor, marked `test`. */
+export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): MonitorMessage {
+  const now = toUnixSeconds(facts.nowMs);
+  return {
+    version: '1',
+    event: 'monitor.up',
+    event_at: now,
+    monitor: { id: 'mon_test', name: 'Test delivery', type: 'http', target: 'https://example.com/' },
+    state: 'up',
+    reason: 'This is a test: your endpoint is ready for alerts once it answers 2xx',
+    // Sequence 0 comes before every transition's, so that no receiver drops a real event because of a test.
+    detail: { sources_down: [], incident_id: null, cause: null, previous_state: 'pending', sequence: 0, sources_total: 1, quorum: 1, detected_at: now },
+    url: `${facts.publicUrl}/monitors`,
+    test: true,
+  };
+}
+
+/** A stored message as one attempt sends it; the common fields come first, whatever order the database kept them in. */
+export function sealEnvelope(message: MonitorMessage, attempt: { deliveryId: string; sentAtMs: number }): Envelope {
+  const { version, event, event_at, ...rest } = message;
+  return { version, event, delivery_id: attempt.deliveryId, event_at, sent_at: toUnixSeconds(attempt.sentAtMs), ...rest };
+}
+
+function buildDetail({ change, sequence, incident }: MonitorEventFacts): MonitorDetail {
+  const latencyMs = latencyBehind(change.to, change.evidence);
+  return {
+    sources_down: sourcesAgainst(change.evidence),
+    incident_id: incident?.id ?? null,
+    cause: change.cause,
+    previous_state: change.from,
+    sequence,
+    sources_total: change.evidence.tally.sources,
+    quorum: change.evidence.quorum,
+    detected_at: toUnixSeconds(change.detectedAtMs),
+    ...(change.to === 'up' && incident !== null && { duration_seconds: toUnixSeconds(change.atMs) - toUnixSeconds(incident.startedAtMs) }),
+    ...(latencyMs !== null && { latency_ms: latencyMs }),
+  };
+}
+
+/** The latency of the newest result that the change rests on; null where none was measured, as in a time-out or silence. */
+function latencyBehind(state: MonitorState, evidence: ChangeEvidence): number | null {
+  const newest = evidence.sources
+    .filter((source) => source.fresh && source.vote === state)
+    .flatMap((source) => source.decidedBy.slice(-1))
+    .toSorted((a, b) => b.atMs - a.atMs)[0];
+  return newest?.latencyMs ?? null;
+}
+
+function toUnixSeconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

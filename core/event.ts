@@ -1,0 +1,42 @@
+import type { ChannelType } from './channel.ts';
+import type { Change, MonitorState } from './monitor-state.ts';
+
+/** The states that customers are told of; pausing and resuming are their own doing. */
+export type EventState = Exclude<MonitorState, 'paused' | 'pending'>;
+
+export type MonitorEvent = `monitor.${EventState}`;
+
+const EVENT_OF_STATE = {
+  down: 'monitor.down',
+  degraded: 'monitor.degraded',
+  up: 'monitor.up',
+  unknown: 'monitor.unknown',
+  paused: null,
+  pending: null,
+} as const satisfies Record<MonitorState, MonitorEvent | null>;
+
+const STATE_OF_EVENT = {
+  'monitor.down': 'down',
+  'monitor.degraded': 'degraded',
+  'monitor.up': 'up',
+  'monitor.unknown': 'unknown',
+} as const satisfies Record<MonitorEvent, EventState>;
+
+/** The event that a change of state causes (D-42, D-44); null for pausing and resuming, which nobody is told of. */
+export function eventOf(change: Pick<Change, 'to'>): MonitorEvent | null {
+  return EVENT_OF_STATE[change.to];
+}
+
+/** The state that an event announces: what comes after `monitor.`. */
+export function stateOfEvent(event: MonitorEvent): EventState {
+  return STATE_OF_EVENT[event];
+}
+
+/**
+ * Whether channels of a type hear of a change that causes an event (D-44): webhooks of every one; people on Telegram and Slack of bad
+ * news, and of `up` only as its end, so not when a new or resumed monitor is first found up.
+ */
+export function hears(type: ChannelType, change: Pick<Change, 'from' | 'to'>): boolean {
+  if (eventOf(change) === null) return false;
+  return type === 'webhook' || change.to !== 'up' || change.from !== 'pending';
+}

@@ -1,0 +1,30 @@
+import type { MonitorState } from './monitor-state.ts';
+
+/** How a transition touches the monitor's open incident (D-45). */
+export type IncidentStep =
+  | { step: 'none' }
+  | { step: 'open'; state: 'down' | 'degraded' }
+  | { step: 'worsen' }
+  | { step: 'resolve'; resolution: 'recovered' | 'paused' };
+
+/**
+ * What a transition to `to` does, given the worst state of the open incident (null = none is open). One incident spans the whole time
+ * that a monitor is not up: degraded then down worsens it, down then degraded leaves it, unknown neither opens nor ends one.
+ */
+export function stepIncident(open: 'down' | 'degraded' | null, to: MonitorState): IncidentStep {
+  switch (to) {
+    case 'down':
+    case 'degraded':
+      if (open === null) return { step: 'open', state: to };
+      return open === 'degraded' && to === 'down' ? { step: 'worsen' } : { step: 'none' };
+    case 'up':
+      return open === null ? { step: 'none' } : { step: 'resolve', resolution: 'recovered' };
+    case 'paused':
+      return open === null ? { step: 'none' } : { step: 'resolve', resolution: 'paused' };
+    case 'unknown':
+    case 'pending':
+      return { step: 'none' };
+    default:
+      return to satisfies never;
+  }
+}

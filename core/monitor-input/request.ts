@@ -1,0 +1,124 @@
+import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
+import { expect, flag, listOf, oneOf, shape, text } from './checks.ts';
+import type { Checked, Problem } from './checks.ts';
+import { findRepeatedName, headerMap, headerValue, MAX_HEADERS } from './headers.ts';
+
+const FIELD = 'check_spec.request';
+const CREDENTIAL = text({ max: 8192 });
+
+const authInput = shape({ type: oneOf(['bearer', 'basic']), token: CREDENTIAL, username: CREDENTIAL, password: CREDENTIAL });
+
+/** `check_spec.request` as a customer may send it; `secretHeaderNames` is what a read shows, and ignored. */
+export const requestInput = shape({
+  headers: headerMap,
+  secretHeaders: headerMap,
+  preserveSecretHeaders: flag,
+  secretHeaderNames: listOf(text({ max: 256 }), MAX_HEADERS),
+  auth: authInput,
+  body: text(),
+  bodySecret: flag,
+  preserveBody: flag,
+  contentType: headerValue,
+});
+
+type RequestInput = Checked<typeof requestInput>;
+type AuthInput = Checked<typeof authInput>;
+
+/** What is stored now, for the parts that a request asks to keep. */
+export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
+
+/**
+ * Parts a request into what is shown and what is sealed (D-17). Kept from the stored one: secret headers under `preserveSecretHeaders`
+ * (those sent are added or replace), credentials when `auth` has its type alone, the secret body under `preserveBody`.
+ */
+export function completeRequest(input: RequestInput, stored: StoredRequest, problems: Problem[]): StoredRequest {
+  const secretHeaders = completeSecretHeaders(input, stored, problems);
+  const secretHeaderNames = Object.keys(secretHeaders).toSorted();
+  const auth = completeAuth(input.auth, stored, problems);
+  const secretBody = completeSecretBody(input, stored, problems);
+  return {
+    request: {
+      ...(input.headers && { headers: input.headers }),
+      ...(secretHeaderNames.length > 0 && { secretHeaderNames }),
+      ...(input.auth?.type && { auth: { type: input.auth.type } }),
+      ...(input.bodySecret ? { bodySecret: true } : input.body !== undefined && { body: input.body }),
+      ...(input.contentType !== undefined && { contentType: input.contentType }),
+    },
+    secrets: {
+      ...(secretHeaderNames.length > 0 && { secretHeaders }),
+      ...(auth && { auth }),
+      ...(secretBody !== undefined && { body: secretBody }),
+    },
+  };
+}
+
+function completeSecretHeaders(input: RequestInput, stored: StoredRequest, problems: Problem[]): Record<string, string> {
+  const sent = input.secretHeaders ?? {};
+  const sentNames = new Set(Object.keys(sent).map((name) => name.toLowerCase()));
+  const kept = input.preserveSecretHeaders ? Object.entries(stored.secrets.secretHeaders ?? {}) : [];
+  const secretHeaders = { ...Object.fromEntries(kept.filter(([name]) => !sentNames.has(name.toLowerCase()))), ...sent };
+
+  const names = [...Object.keys(input.headers ?? {}), ...Object.keys(secretHeaders)];
+  if (names.length > MAX_HEADERS) {
+    expect(problems, `${FIELD}.headers`, { expected: `at most ${MAX_HEADERS} headers, plain and secret together`, got: String(names.length) });
+  }
+  const repeated = findRepeatedName(names);
+  if (repeated !== null) {
+    problems.push({ field: `${FIELD}.headers`, message: `${FIELD}.headers and ${FIELD}.secretHeaders must name each header once whatever its case, got ${repeated} twice` });
+  }
+  return secretHeaders;
+}
+
+function completeAuth(input: AuthInput | undefined, stored: StoredRequest, problems: Problem[]): MonitorSecrets['auth'] | undefined {
+  if (input === undefined) return undefined;
+  const { type, ...sent } = input;
+  if (type === undefined) return expect(problems, `${FIELD}.auth.type`, { expected: 'bearer or basic', got: 'nothing' });
+
+  const wanted: readonly Credential[] = CREDENTIALS[type];
+  if (Object.keys(sent).length === 0 && stored.request.auth?.type === type && stored.secrets.auth) return stored.secrets.auth;
+  for (const key of ['token', 'username', 'password'] as const) {
+    const field = `${FIELD}.auth.${key}`;
+    const isSent = sent[key] !== undefined;
+    if (isSent && !wanted.includes(key)) problems.push({ field, message: `${field} does not apply to ${type}, only ${wanted.join(' and ')}` });
+    if (!isSent && wanted.includes(key)) problems.push({ field, message: `${field} is required for ${type}: there are no such stored credentials to keep` });
+  }
+  if (sent.token !== undefined && !/^[\x21-\x7e]+$/.test(sent.token)) {
+    return expect(problems, `${FIELD}.auth.token`, { expected: 'printable ASCII text without blanks', got: 'something else' });
+  }
+  if (sent.username?.includes(':')) return expect(problems, `${FIELD}.auth.username`, { expected: 'a text without a colon (RFC 7617)', got: 'one with a colon' });
+  return sent;
+}
+
+type Credential = 'token' | 'username' | 'password';
+
+const CREDENTIALS = {
+  bearer: ['token'],
+  basic: ['username', 'password'],
+} as const satisfies Record<'bearer' | 'basic', readonly Credential[]>;
+
+function completeSecretBody(input: RequestInput, stored: StoredRequest, problems: Problem[]): string | undefined {
+  return keepOrReplace({ field: FIELD, keys: BODY_KEYS, value: input.body, isSecret: input.bodySecret, preserves: input.preserveBody, stored: stored.secrets.body }, problems);
+}
+
+const BODY_KEYS = { value: 'body', secret: 'bodySecret', preserve: 'preserveBody' };
+
+/** One value that can be secret, as it was sent, and the stored secret that it may keep. */
+export type SecretValue = {
+  field: string;
+  keys: { value: string; secret: string; preserve: string };
+  value: string | undefined;
+  isSecret: boolean | undefined;
+  preserves: boolean | undefined;
+  stored: string | undefined;
+};
+
+/** The secret to store: the one that was sent, or the stored one under `preserve...`; undefined for a plain value, and after a problem. */
+export function keepOrReplace({ field, keys, value, isSecret, preserves, stored }: SecretValue, problems: Problem[]): string | undefined {
+  const complain = (key: string, rest: string): undefined => {
+    problems.push({ field: `${field}.${key}`, message: `${field}.${key} ${rest}` });
+  };
+  if (!isSecret) return preserves ? complain(keys.preserve, `needs ${keys.secret} true`) : undefined;
+  if (preserves && value !== undefined) return complain(keys.value, `must not be sent with ${keys.preserve} true, which keeps the stored one`);
+  if (preserves) return stored ?? complain(keys.preserve, 'has nothing to keep: no secret value is stored');
+  return value ?? complain(keys.value, `is required with ${keys.secret} true, unless ${keys.preserve} is true`);
+}

@@ -1,0 +1,186 @@
+import type { MonitorStatus } from './monitor.ts';
+import { decide, freshnessMs, undecidedMs, type Decision, type Tally } from './quorum.ts';
+import { evidenceFor, stepSource, voteOf, type Evidence, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
+import type { Verdict } from './verdict.ts';
+
+/**
+ * A monitor's state as transitions know it. Customers see `unknown` as status `pending` (D-42): both mean that we cannot say, but
+ * only `unknown` was told to anyone.
+ */
+export type MonitorState = 'up' | 'degraded' | 'down' | 'unknown' | 'paused' | 'pending';
+
+/** One assigned source: its streaks, and when its newest result, of whatever verdict, was due (null = none). */
+export type Source = { agentNo: number; name: string; online: boolean; newestAtMs: number | null; state: SourceState | null };
+
+/** Everything that deciding needs to know of a monitor. */
+export type DecidedMonitor = Thresholds & {
+  state: MonitorState;
+  stateSinceMs: number;
+  intervalSeconds: number;
+  quorum: number;
+  sources: readonly Source[];
+};
+
+/** A change of a monitor's state (D-43), before it has a sequence number. */
+export type Change = {
+  from: MonitorState;
+  to: MonitorState;
+  atMs: number;
+  detectedAtMs: number;
+  cause: string | null;
+  reason: string | null;
+  evidence: ChangeEvidence;
+};
+
+/** What every source said at the moment of a decision, and what made it say so. */
+export type ChangeEvidence = {
+  tally: Tally;
+  quorum: number;
+  sources: { agentNo: number; name: string; vote: Verdict | null; fresh: boolean; newestAtMs: number | null; decidedBy: readonly Evidence[]; streak: readonly Evidence[] }[];
+};
+
+/** Applies one result of one source; returns the monitor with that source's next state, and the change that follows (null where it stays as it is). */
+export function applyResult(
+  monitor: DecidedMonitor,
+  result: VotedResult & { agentNo: number },
+  nowMs: number,
+): { monitor: DecidedMonitor; change: Change | null } {
+  const source = monitor.sources.find((candidate) => candidate.agentNo === result.agentNo);
+  if (source === undefined) return { monitor, change: null };
+  const state = stepSource(source.state, result, monitor);
+  const newestAtMs = Math.max(result.dueAtMs, source.newestAtMs ?? 0);
+  const sources = monitor.sources.map((other) => (other === source ? { ...source, state, newestAtMs } : other));
+  const next = { ...monitor, sources };
+  // A vote that is merely repeated can still end the silence that made the monitor undecided.
+  if (state === source.state && isDecided(monitor.state)) return { monitor: next, change: null };
+  return withChange(next, reconsider(next, { nowMs, mayBecomeUnknown: false }));
+}
+
+/**
+ * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes stale. Only a sweep
+ * that knows that we ourselves were watching all the while may say unknown (`mayBecomeUnknown`); a single result never does.
+ */
+export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; mayBecomeUnknown: boolean }): Change | null {
+  if (monitor.state === 'paused') return null;
+  const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor.intervalSeconds, when.nowMs) }));
+  const { decision, tally } = decide(votes, monitor.quorum);
+  if (decision === monitor.state) return null;
+  if (decision === 'unknown' && !(when.mayBecomeUnknown && isSilentForLong(monitor, when.nowMs))) return null;
+  const { cause, reason } = explain(monitor, decision, tally);
+  return {
+    from: monitor.state,
+    to: decision,
+    atMs: changedAt(monitor, decision, when.nowMs),
+    detectedAtMs: when.nowMs,
+    cause,
+    reason,
+    evidence: {
+      tally,
+      quorum: monitor.quorum,
+      sources: monitor.sources.map((source, index) => ({
+        agentNo: source.agentNo,
+        name: source.name,
+        vote: votes[index]?.vote ?? null,
+        fresh: votes[index]?.fresh ?? false,
+        newestAtMs: source.newestAtMs,
+        decidedBy: evidenceFor(source.state),
+        streak: source.state?.failing.streak ?? [],
+      })),
+    },
+  };
+}
+
+/** The monitor after a change; the change is passed through. */
+export function withChange(monitor: DecidedMonitor, change: Change | null): { monitor: DecidedMonitor; change: Change | null } {
+  if (change === null) return { monitor, change };
+  return { monitor: { ...monitor, state: change.to, stateSinceMs: change.atMs }, change };
+}
+
+/** The names of the places that say down at a change, or down or degraded where nobody says down; sorted. */
+export function sourcesAgainst(evidence: ChangeEvidence): string[] {
+  const counted = evidence.sources.filter((source) => source.fresh);
+  const down = counted.filter((source) => source.vote === 'down');
+  const against = down.length > 0 ? down : counted.filter((source) => source.vote === 'degraded');
+  return against.map((source) => source.name).toSorted();
+}
+
+/** True for states that sources decided; false where any vote may change the state. */
+export function isDecided(state: MonitorState): boolean {
+  return state === 'up' || state === 'degraded' || state === 'down';
+}
+
+function isFresh(source: Source, intervalSeconds: number, nowMs: number): boolean {
+  return source.online && source.newestAtMs !== null && nowMs - source.newestAtMs <= freshnessMs(intervalSeconds);
+}
+
+/** A monitor that never got decided has its own patience; one that was decided has spent it in its sources' freshness. */
+function isSilentForLong(monitor: DecidedMonitor, nowMs: number): boolean {
+  return monitor.state !== 'pending' || nowMs - monitor.stateSinceMs >= undecidedMs(monitor.intervalSeconds);
+}
+
+/**
+ * When the decision became true in the world (D-43): the start of the streak that completed it, which is the earliest moment at which
+ * enough sources were in the streak their vote rests on. Leaving unknown it is the newest result, for silence has no streak. Never
+ * before the state that it ends, never after now.
+ */
+function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: number): number {
+  const fresh = monitor.sources.filter((source) => isFresh(source, monitor.intervalSeconds, nowMs) && voteOf(source.state) !== null);
+  const start = monitor.state === 'unknown' ? newestAt(fresh) : quorumStart(monitor, decision, fresh);
+  return Math.min(Math.max(start ?? nowMs, monitor.stateSinceMs), nowMs);
+}
+
+/** Undefined where no streak explains the decision (unknown; a changed quorum). */
+function quorumStart(monitor: DecidedMonitor, decision: Decision, fresh: readonly Source[]): number | undefined {
+  if (decision === 'unknown') return undefined;
+  const needed = Math.min(monitor.quorum, fresh.length);
+  const worsens = decision === 'down' || (decision === 'degraded' && monitor.state !== 'down');
+  // A quorum of sources makes a state worse; it gets better as soon as so few are left that they are no quorum any more.
+  const enough = worsens ? needed : fresh.length - needed + 1;
+  const supporters = fresh.filter((source) => supports(voteOf(source.state), decision, monitor.state));
+  return supporters.map(voteStart).toSorted((a, b) => a - b)[Math.min(enough, supporters.length) - 1];
+}
+
+function supports(vote: Verdict | null, decision: Decision, from: MonitorState): boolean {
+  if (decision === 'degraded') return from === 'down' ? vote !== 'down' : vote !== 'up';
+  return vote === decision;
+}
+
+/** When the results began that a source's vote rests on, Unix milliseconds. */
+function voteStart(source: Source): number {
+  const failing = source.state?.failing;
+  if (failing?.tripped === true) return failing.decidedBy[0]?.atMs ?? 0;
+  return Math.max(failing?.decidedBy[0]?.atMs ?? 0, source.state?.impaired.decidedBy[0]?.atMs ?? 0);
+}
+
+function newestAt(sources: readonly Source[]): number | undefined {
+  return sources.length === 0 ? undefined : Math.max(...sources.map((source) => source.newestAtMs ?? 0));
+}
+
+function explain(monitor: DecidedMonitor, decision: Decision, tally: Tally): { cause: string | null; reason: string | null } {
+  if (decision === 'up') return { cause: null, reason: 'Working again' };
+  if (decision === 'unknown') return { cause: null, reason: unknownReason(tally) };
+  const evidence = monitor.sources
+    .filter((source) => isAgainst(voteOf(source.state), decision))
+    .flatMap((source) => evidenceFor(source.state).slice(-1))
+    .filter((result) => decision === 'degraded' || result.verdict === 'down')
+    .toSorted((a, b) => b.atMs - a.atMs)[0];
+  const agreeing = decision === 'down' ? tally.down : tally.impaired;
+  const places = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} places)` : '';
+  return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${places}` };
+}
+
+/** Whether a vote speaks for a bad decision; a source that is down also speaks for degraded. */
+function isAgainst(vote: Verdict | null, decision: Decision): boolean {
+  return vote === 'down' || (decision === 'degraded' && vote === 'degraded');
+}
+
+function unknownReason(tally: Tally): string {
+  if (tally.sources === 0) return 'No location watches this monitor';
+  if (tally.votes === 0) return 'No location has reported in time';
+  return `Only ${tally.votes} of ${tally.sources} locations have reported in time`;
+}
+
+/** The status that customers see of a state. */
+export function statusOf(state: MonitorState): MonitorStatus {
+  return state === 'unknown' ? 'pending' : state;
+}

@@ -1,0 +1,71 @@
+/** Most phases an interval is cut into; with more monitors than phases, monitors of one phase share a job. */
+const MAX_PHASES = 240;
+
+/** Two phases of an interval are at least this far apart, in milliseconds. */
+const MIN_PHASE_WIDTH_MS = 250;
+
+/** Monitors of one phase start within this stretch of it at the most, in milliseconds: a job never waits long on its own timers. */
+const MAX_SPREAD_MS = 5000;
+
+/** Fractional part of the golden ratio: its multiples fall evenly into a unit interval, however many are taken. */
+const GOLDEN_FRACTION = 0.618_033_988_749_895;
+
+/** How many phases an interval has: 1 to 240, at least 250 ms apart. */
+export function phaseCount(intervalSeconds: number): number {
+  return Math.max(1, Math.min(MAX_PHASES, Math.floor((intervalSeconds * 1000) / MIN_PHASE_WIDTH_MS)));
+}
+
+/** Where a phase begins within its interval, in whole milliseconds from the interval's start. */
+export function phaseStartMs(intervalSeconds: number, phase: number): number {
+  return Math.floor((phase * intervalSeconds * 1000) / phaseCount(intervalSeconds));
+}
+
+/**
+ * The emptiest phase; among equals the first in bit-reversed order (0, 1/2, 1/4, 3/4, ...), so that few monitors lie far apart.
+ * `occupancy` maps phases to monitors; a phase that is not in it is empty.
+ */
+export function choosePhase(intervalSeconds: number, occupancy: ReadonlyMap<number, number>): number {
+  const phases = phaseCount(intervalSeconds);
+  const bits = Math.ceil(Math.log2(phases));
+  let best = 0;
+  let fewest = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < 2 ** bits; index += 1) {
+    const phase = reverseBits(index, bits);
+    const monitors = occupancy.get(phase) ?? 0;
+    if (phase < phases && monitors < fewest) {
+      best = phase;
+      fewest = monitors;
+      if (fewest === 0) break;
+    }
+  }
+  return best;
+}
+
+/**
+ * A monitor's own moment inside its phase, in milliseconds from the phase's start: stable, even, and within both the phase's width and
+ * 5 s, so that monitors that share a job do not start as a herd.
+ */
+export function startOffsetMs(intervalSeconds: number, monitorNo: number): number {
+  const width = Math.min(MAX_SPREAD_MS, (intervalSeconds * 1000) / phaseCount(intervalSeconds));
+  return Math.floor(((monitorNo * GOLDEN_FRACTION) % 1) * width);
+}
+
+/**
+ * When to start a check that was due at `dueAtMs`: at its due time; up to a second late at once; later than that at a stable point of
+ * what is left until its next due time (at most a minute), so that an outage's stale jobs never run all at once; null (dropped) when
+ * the next due time is nearer than the missed one.
+ */
+export function planStart(check: { dueAtMs: number; intervalMs: number; monitorNo: number }, nowMs: number): number | null {
+  const lateMs = nowMs - check.dueAtMs;
+  if (lateMs <= 0) return check.dueAtMs;
+  const untilNextMs = check.intervalMs - (lateMs % check.intervalMs);
+  if (lateMs <= Math.min(1000, check.intervalMs / 2)) return nowMs;
+  if (untilNextMs < lateMs) return null;
+  return nowMs + Math.floor(((check.monitorNo * GOLDEN_FRACTION) % 1) * Math.min(untilNextMs / 2, 60_000));
+}
+
+function reverseBits(index: number, bits: number): number {
+  let reversed = 0;
+  for (let bit = 0; bit < bits; bit += 1) reversed |= ((index >> bit) & 1) << (bits - 1 - bit);
+  return reversed;
+}

@@ -1,0 +1,103 @@
+import type { Cause, Verdict, Vote } from './verdict.ts';
+
+/** A check result as far as deciding needs it. `dueAtMs` is its scheduled moment: the identity of a result within its source. */
+export type VotedResult = {
+  dueAtMs: number;
+  checksVersion: number;
+  verdict: Vote;
+  cause: Cause | string | null;
+  reason: string | null;
+  httpStatus: number | null;
+  latencyMs: number | null;
+};
+
+/** One result kept as evidence of a streak. */
+export type Evidence = {
+  atMs: number;
+  verdict: Verdict;
+  cause: string | null;
+  reason: string | null;
+  httpStatus: number | null;
+  latencyMs: number | null;
+};
+
+/**
+ * A two-state switch with hysteresis. `tripped` is null until enough results settled it; `streak` holds the results in a row that
+ * contradict it so far; `decidedBy` the streak that made it what it is.
+ */
+export type Gauge = { tripped: boolean | null; streak: readonly Evidence[]; decidedBy: readonly Evidence[] };
+
+/**
+ * Where one source of a monitor stands (D-40): `failing` looks at down results, `impaired` at down and degraded ones.
+ * `newestAtMs` is the due time of the newest result that changed this state, `voting` is false while its newest result was no vote.
+ */
+export type SourceState = {
+  checksVersion: number;
+  newestAtMs: number;
+  voting: boolean;
+  failing: Gauge;
+  impaired: Gauge;
+};
+
+export type Thresholds = { downAfterFailures: number; upAfterSuccesses: number };
+
+const UNSETTLED: Gauge = { tripped: null, streak: [], decidedBy: [] };
+
+/**
+ * Applies one result to a source's state and returns the next state, or the very same object where nothing changes: the steady
+ * path, which then needs no write. A result that is not newer than the state, or that measured older checks, changes nothing.
+ * Newer checks clear the streaks but keep what was decided (D-43). A no vote says nothing for or against: streaks stay.
+ */
+export function stepSource(state: SourceState | null, result: VotedResult, thresholds: Thresholds): SourceState {
+  const before = withChecksVersion(state, result.checksVersion);
+  if (state !== null && (before === null || result.dueAtMs <= state.newestAtMs)) return state;
+  const base = before ?? { checksVersion: result.checksVersion, newestAtMs: result.dueAtMs, voting: false, failing: UNSETTLED, impaired: UNSETTLED };
+  if (result.verdict === 'none') {
+    return base.voting || state === null ? { ...base, newestAtMs: result.dueAtMs, voting: false } : base;
+  }
+  const evidence = evidenceOf(result, result.verdict);
+  const failing = stepGauge(base.failing, { evidence, bad: result.verdict === 'down' }, thresholds);
+  const impaired = stepGauge(base.impaired, { evidence, bad: result.verdict !== 'up' }, thresholds);
+  if (base.voting && failing === base.failing && impaired === base.impaired) return base;
+  return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, voting: true, failing, impaired };
+}
+
+/** What a source says now; null while it says nothing: unsettled, or its newest result was no vote. */
+export function voteOf(state: SourceState | null): Verdict | null {
+  if (state === null || !state.voting) return null;
+  if (state.failing.tripped === true) return 'down';
+  if (state.failing.tripped === null || state.impaired.tripped === null) return null;
+  return state.impaired.tripped ? 'degraded' : 'up';
+}
+
+/** The results that made the source say what it says: those of the gauge that its vote rests on. */
+export function evidenceFor(state: SourceState | null): readonly Evidence[] {
+  if (state === null) return [];
+  return state.failing.tripped === true ? state.failing.decidedBy : state.impaired.decidedBy;
+}
+
+function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean }, thresholds: Thresholds): Gauge {
+  if (gauge.tripped === observed.bad) return gauge.streak.length === 0 ? gauge : { ...gauge, streak: [] };
+  const streak = [...gauge.streak, observed.evidence];
+  if (streak.length < streakNeeded(gauge, observed.bad, thresholds)) return { ...gauge, streak };
+  // Unsettled gauges count failures only: the one good result that settles them stands alone.
+  return { tripped: observed.bad, streak: [], decidedBy: gauge.tripped === null && !observed.bad ? [observed.evidence] : streak };
+}
+
+/** A source that never failed has nothing to recover from: its first good result settles it. */
+function streakNeeded(gauge: Gauge, bad: boolean, thresholds: Thresholds): number {
+  if (bad) return thresholds.downAfterFailures;
+  return gauge.tripped === null ? 1 : thresholds.upAfterSuccesses;
+}
+
+/** Null when the result measured older checks than the state already saw. */
+function withChecksVersion(state: SourceState | null, checksVersion: number): SourceState | null {
+  if (state === null || state.checksVersion === checksVersion) return state;
+  if (checksVersion < state.checksVersion) return null;
+  return { ...state, checksVersion, failing: { ...state.failing, streak: [] }, impaired: { ...state.impaired, streak: [] } };
+}
+
+function evidenceOf(result: VotedResult, verdict: Verdict): Evidence {
+  const { dueAtMs, cause, reason, httpStatus, latencyMs } = result;
+  return { atMs: dueAtMs, verdict, cause, reason, httpStatus, latencyMs };
+}

@@ -1,0 +1,12 @@
+import type { MonitorContext } from '../../../core/monitor-input/complete.ts';
+
+/** A pro account with three shared agents, one of its own, and one vendor monitor. */
+export const CONTEXT: MonitorContext = {
+  monitorId: 'mon_1',
+  minIntervalSeconds: 1,
+  sharedAgentIds: ['agt_a', 'agt_b', 'agt_c'],
+  ownAgentIds: ['agt_mine'],
+  vendorMonitorIds: ['mon_vendor'],
+  newHeartbeatToken: 'token-of-the-server',
+  isValidPattern: (pattern) => !pattern.includes('(?='),
+};

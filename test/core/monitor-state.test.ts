@@ -1,0 +1,206 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { applyResult, reconsider, sourcesAgainst, type Change, type DecidedMonitor, type MonitorState, type Source } from '../../core/monitor-state.ts';
+import { stepIncident } from '../../core/incident.ts';
+import type { VotedResult } from '../../core/source-state.ts';
+import type { Vote } from '../../core/verdict.ts';
+
+const START_MS = 1_700_000_000_000;
+
+type Sent = VotedResult & { agentNo: number };
+
+function monitorOf(sources: number, settings: Partial<DecidedMonitor> = {}): DecidedMonitor {
+  return {
+    state: 'pending',
+    stateSinceMs: START_MS,
+    intervalSeconds: 60,
+    quorum: Math.min(2, sources),
+    downAfterFailures: 2,
+    upAfterSuccesses: 1,
+    sources: Array.from({ length: sources }, (_, index): Source => ({ agentNo: index + 1, name: `place-${index + 1}`, online: true, newestAtMs: null, state: null })),
+    ...settings,
+  };
+}
+
+function sent(agentNo: number, second: number, verdict: Vote): Sent {
+  const bad = verdict !== 'up';
+  return {
+    agentNo,
+    dueAtMs: START_MS + second * 1000,
+    checksVersion: 1,
+    verdict,
+    cause: bad ? 'timeout' : null,
+    reason: bad ? 'Timed out' : null,
+    httpStatus: null,
+    latencyMs: 20,
+  };
+}
+
+function play(monitor: DecidedMonitor, results: readonly Sent[]): { monitor: DecidedMonitor; changes: Change[] } {
+  const changes: Change[] = [];
+  let current = monitor;
+  for (const result of results) {
+    const applied = applyResult(current, result, result.dueAtMs + 500);
+    if (applied.change !== null) changes.push(applied.change);
+    current = applied.monitor;
+  }
+  return { monitor: current, changes };
+}
+
+test('a new monitor is up with its first good result, and down after two bad ones in a row', (t) => {
+  const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down')]);
+  t.deepEqual(changes.map(({ from, to }) => [from, to]), [['pending', 'up'], ['up', 'down']]);
+});
+
+test('a change begins with the first failing result of the streak that decided, and is detected at the last', (t) => {
+  const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down'), sent(1, 180, 'up')]);
+  t.is(changes[1]?.atMs, START_MS + 60_000);
+  t.is(changes[1]?.detectedAtMs, START_MS + 120_500);
+  t.is(changes[2]?.atMs, START_MS + 180_000);
+});
+
+test('an outage that two places must see begins when the second of them began to fail', (t) => {
+  const { changes } = play(monitorOf(2), [
+    sent(1, 0, 'up'), sent(2, 1, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down'), sent(2, 121, 'down'), sent(1, 180, 'down'), sent(2, 181, 'down'),
+  ]);
+  t.is(changes.at(-1)?.to, 'down');
+  t.is(changes.at(-1)?.atMs, START_MS + 121_000);
+  t.deepEqual(changes.at(-1) && sourcesAgainst(changes.at(-1)!.evidence), ['place-1', 'place-2']);
+  t.is(changes.at(-1)?.reason, 'Timed out (seen from 2 of 2 places)');
+});
+
+test('down that turns into degraded begins with the first result that was not down', (t) => {
+  const { changes } = play(monitorOf(1, { upAfterSuccesses: 2 }), [
+    sent(1, 0, 'up'), sent(1, 60, 'down'), sent(1, 120, 'down'), sent(1, 180, 'degraded'), sent(1, 240, 'degraded'),
+  ]);
+  t.deepEqual(changes.map(({ to }) => to), ['up', 'down', 'degraded']);
+  t.is(changes[2]?.atMs, START_MS + 180_000);
+});
+
+test('one place that lies among three brings nothing down', (t) => {
+  const results = [0, 60, 120, 180, 240].flatMap((second) => [sent(1, second, 'up'), sent(2, second + 1, 'up'), sent(3, second + 2, 'down')]);
+  const { changes } = play(monitorOf(3), results);
+  t.deepEqual(changes.map(({ to }) => to), ['up']);
+});
+
+test('a single result never says unknown, however silent the other places are', (t) => {
+  const { changes } = play(monitorOf(5), [sent(1, 0, 'up'), sent(1, 60, 'up'), sent(1, 600, 'up')]);
+  t.deepEqual(changes, []);
+});
+
+test('silence is told once, and only by a sweep that was watching all the while', (t) => {
+  const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
+  const nowMs = START_MS + 181_000;
+  t.is(reconsider(monitor, { nowMs, mayBecomeUnknown: false }), null);
+  t.is(reconsider(monitor, { nowMs: START_MS + 179_000, mayBecomeUnknown: true }), null);
+  const change = reconsider(monitor, { nowMs, mayBecomeUnknown: true });
+  t.is(change?.to, 'unknown');
+  t.is(reconsider({ ...monitor, state: 'unknown' }, { nowMs: nowMs + 10_000, mayBecomeUnknown: true }), null);
+});
+
+test('a result after silence decides again at once, from the moment of that result', (t) => {
+  const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
+  const silent = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 200_000 };
+  const { change } = applyResult(silent, sent(1, 300, 'up'), START_MS + 300_500);
+  t.is(change?.to, 'up');
+  t.is(change?.atMs, START_MS + 300_000);
+});
+
+test('a monitor that stays undecided for three intervals and a minute is told unknown', (t) => {
+  const monitor = monitorOf(1);
+  t.is(reconsider(monitor, { nowMs: START_MS + 239_000, mayBecomeUnknown: true }), null);
+  t.is(reconsider(monitor, { nowMs: START_MS + 240_000, mayBecomeUnknown: true })?.to, 'unknown');
+});
+
+test('an offline place does not vote', (t) => {
+  const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
+  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
+  t.is(reconsider(offline, { nowMs: START_MS + 1000, mayBecomeUnknown: true })?.to, 'unknown');
+});
+
+test('a raised quorum takes back what too few places said', (t) => {
+  const results = [0, 60, 120].flatMap((second) => [sent(1, second, 'down'), sent(2, second + 1, 'up')]);
+  const { monitor } = play(monitorOf(2, { quorum: 1 }), results);
+  t.is(monitor.state, 'down');
+  const change = reconsider({ ...monitor, quorum: 2 }, { nowMs: START_MS + 130_000, mayBecomeUnknown: false });
+  t.is(change?.to, 'up');
+});
+
+const arrivals = fc.record({
+  sources: fc.integer({ min: 1, max: 4 }),
+  downAfterFailures: fc.integer({ min: 1, max: 3 }),
+  upAfterSuccesses: fc.integer({ min: 1, max: 3 }),
+  results: fc.array(
+    fc.record({
+      agentNo: fc.integer({ min: 1, max: 4 }),
+      second: fc.integer({ min: 0, max: 600 }),
+      verdict: fc.constantFrom<Vote>('up', 'up', 'degraded', 'down', 'down', 'none'),
+      delaySeconds: fc.integer({ min: 0, max: 120 }),
+      repeats: fc.integer({ min: 1, max: 3 }),
+    }),
+    { maxLength: 80 },
+  ),
+});
+
+/** Any order of arrival, with repeats and delays; a sweep looks in now and then. */
+function playArrivals({ sources, results, ...thresholds }: typeof arrivals extends fc.Arbitrary<infer T> ? T : never) {
+  const deliveries = results
+    .flatMap(({ repeats, delaySeconds, ...result }) => Array.from({ length: repeats }, (_, index) => ({ ...result, atSecond: result.second + delaySeconds * (index + 1) })))
+    .toSorted((a, b) => a.atSecond - b.atSecond);
+  const changes: Change[] = [];
+  let monitor = monitorOf(sources, thresholds);
+  for (const { agentNo, second, verdict, atSecond } of deliveries) {
+    const nowMs = START_MS + atSecond * 1000;
+    const applied = applyResult(monitor, sent(agentNo, second, verdict), nowMs);
+    const swept = reconsider(applied.monitor, { nowMs, mayBecomeUnknown: true });
+    changes.push(...[applied.change, swept].filter((change) => change !== null));
+    monitor = swept === null ? applied.monitor : { ...applied.monitor, state: swept.to, stateSinceMs: swept.atMs };
+  }
+  return { monitor, changes };
+}
+
+test('any order, repeats and delays of results give a legal history, and replaying the transitions gives the state', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) => {
+      const { monitor, changes } = playArrivals(history);
+      const replayed = changes.reduce<MonitorState>((state, change) => {
+        if (change.from !== state || change.to === state) throw new Error(`${change.from} to ${change.to} does not follow ${state}`);
+        return change.to;
+      }, 'pending');
+      const inOrder = changes.every((change, index) => change.atMs >= (changes[index - 1]?.atMs ?? START_MS) && change.atMs <= change.detectedAtMs);
+      return replayed === monitor.state && inOrder && !changes.some(({ to }) => to === 'pending' || to === 'paused');
+    }),
+    { numRuns: 2000 },
+  );
+  t.pass();
+});
+
+test('whatever the history, at most one incident is open, and one is open exactly while the monitor was last known bad', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) => {
+      let open: 'down' | 'degraded' | null = null;
+      for (const { to } of playArrivals(history).changes) {
+        const step = stepIncident(open, to);
+        if (step.step === 'open') open = step.state;
+        if (step.step === 'worsen') open = 'down';
+        if (step.step === 'resolve') open = null;
+        if (to === 'up' && open !== null) return false;
+        if ((to === 'down' || to === 'degraded') && open === null) return false;
+      }
+      return true;
+    }),
+  );
+  t.pass();
+});
+
+test('down is never said without as many places failing in a row as the quorum of fresh votes asks', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) =>
+      playArrivals(history).changes.every(({ to, evidence }) => {
+        const agreeing = evidence.sources.filter((source) => source.fresh && source.vote === 'down');
+        return to !== 'down' || (agreeing.length >= evidence.tally.needed && agreeing.every((source) => source.decidedBy.length >= history.downAfterFailures));
+      }),
+    ),
+  );
+  t.pass();
+});

@@ -1,0 +1,77 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { choosePhase, phaseCount, phaseStartMs, planStart, startOffsetMs } from '../../core/phases.ts';
+
+const COUNTS = [
+  { intervalSeconds: 1, phases: 4 },
+  { intervalSeconds: 30, phases: 120 },
+  { intervalSeconds: 60, phases: 240 },
+  { intervalSeconds: 86_400, phases: 240 },
+];
+
+for (const { intervalSeconds, phases } of COUNTS) {
+  test(`an interval of ${intervalSeconds} s has ${phases} phases, at least 250 ms apart`, (t) => {
+    t.is(phaseCount(intervalSeconds), phases);
+    const starts = Array.from({ length: phases }, (_, phase) => phaseStartMs(intervalSeconds, phase));
+    t.true(starts.every((start, index) => index === 0 || start - (starts[index - 1] ?? 0) >= 250));
+    t.true((starts.at(-1) ?? 0) < intervalSeconds * 1000);
+  });
+}
+
+test('the first monitors of an interval lie as far apart as can be', (t) => {
+  const occupancy = new Map<number, number>();
+  const chosen = Array.from({ length: 4 }, () => {
+    const phase = choosePhase(60, occupancy);
+    occupancy.set(phase, 1);
+    return phaseStartMs(60, phase) / 1000;
+  });
+  t.deepEqual(chosen, [0, 32, 16, 48]);
+});
+
+test('no phase gets its second monitor before every phase has its first', (t) => {
+  const occupancy = new Map<number, number>();
+  for (let monitor = 0; monitor < 600; monitor += 1) {
+    const phase = choosePhase(60, occupancy);
+    occupancy.set(phase, (occupancy.get(phase) ?? 0) + 1);
+  }
+  const counts = [...occupancy.values()];
+  t.is(counts.length, 240);
+  t.true(Math.max(...counts) - Math.min(...counts) <= 1);
+});
+
+test('every monitor starts inside its phase and within 5 s of its beginning', (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 86_400 }), fc.integer({ min: 1, max: 2 ** 31 - 1 }), (intervalSeconds, monitorNo) => {
+      const offset = startOffsetMs(intervalSeconds, monitorNo);
+      return offset >= 0 && offset <= 5000 && offset < (intervalSeconds * 1000) / phaseCount(intervalSeconds);
+    }),
+  );
+  t.pass();
+});
+
+test('monitors of one phase spread evenly over it', (t) => {
+  const offsets = Array.from({ length: 400 }, (_, index) => startOffsetMs(60, 5000 + index));
+  const quarters = [0, 1, 2, 3].map((quarter) => offsets.filter((offset) => Math.floor(offset / 62.5) === quarter).length);
+  t.true(quarters.every((count) => count >= 95 && count <= 105), quarters.join());
+});
+
+const STARTS = [
+  { name: 'a tick that comes early waits for its due time', nowMs: 9700, start: 10_000 },
+  { name: 'a tick that is a little late starts at once', nowMs: 10_900, start: 10_900 },
+  { name: 'a tick whose next is nearer is dropped', nowMs: 45_000, start: null },
+  { name: 'a tick that was missed several times over is dropped', nowMs: 500_000, start: null },
+];
+
+for (const { name, nowMs, start } of STARTS) {
+  test(name, (t) => {
+    t.is(planStart({ dueAtMs: 10_000, intervalMs: 60_000, monitorNo: 7 }, nowMs), start);
+  });
+}
+
+test('after an outage late ticks are spread over what is left of the interval, never released all at once', (t) => {
+  const nowMs = 30_000;
+  const starts = Array.from({ length: 200 }, (_, index) => planStart({ dueAtMs: 10_000, intervalMs: 60_000, monitorNo: index + 1 }, nowMs) ?? 0);
+  t.true(starts.every((start) => start >= nowMs && start <= 70_000));
+  const busiestSecond = Math.max(...Map.groupBy(starts, (start) => Math.floor(start / 1000)).values().map((group) => group.length));
+  t.true(busiestSecond <= 15, `${busiestSecond} in one second`);
+});

@@ -1,0 +1,80 @@
+import test from 'ava';
+import { stepSource, voteOf, type SourceState, type VotedResult } from '../../core/source-state.ts';
+import type { Vote } from '../../core/verdict.ts';
+
+const THRESHOLDS = { downAfterFailures: 2, upAfterSuccesses: 2 };
+
+function result(dueAtMs: number, verdict: Vote, checksVersion = 1): VotedResult {
+  return { dueAtMs, checksVersion, verdict, cause: verdict === 'up' ? null : `cause_${dueAtMs}`, reason: null, httpStatus: null, latencyMs: 5 };
+}
+
+function after(verdicts: readonly Vote[], thresholds = THRESHOLDS): SourceState | null {
+  return verdicts.reduce<SourceState | null>((state, verdict, index) => stepSource(state, result(index + 1, verdict), thresholds), null);
+}
+
+const CASES: readonly { verdicts: Vote[]; vote: string | null }[] = [
+  { verdicts: [], vote: null },
+  { verdicts: ['up'], vote: 'up' },
+  { verdicts: ['down'], vote: null },
+  { verdicts: ['down', 'down'], vote: 'down' },
+  { verdicts: ['down', 'up'], vote: 'up' },
+  { verdicts: ['up', 'down'], vote: 'up' },
+  { verdicts: ['up', 'down', 'up', 'down'], vote: 'up' },
+  { verdicts: ['up', 'down', 'down'], vote: 'down' },
+  { verdicts: ['up', 'down', 'down', 'up'], vote: 'down' },
+  { verdicts: ['up', 'down', 'down', 'up', 'down', 'up'], vote: 'down' },
+  { verdicts: ['up', 'down', 'down', 'up', 'up'], vote: 'up' },
+  { verdicts: ['up', 'degraded'], vote: 'up' },
+  { verdicts: ['up', 'degraded', 'degraded'], vote: 'degraded' },
+  { verdicts: ['up', 'down', 'degraded', 'down'], vote: 'degraded' },
+  { verdicts: ['up', 'down', 'down', 'degraded', 'degraded'], vote: 'degraded' },
+  { verdicts: ['up', 'down', 'none', 'down'], vote: 'down' },
+  { verdicts: ['up', 'none'], vote: null },
+  { verdicts: ['none'], vote: null },
+  { verdicts: ['up', 'none', 'up'], vote: 'up' },
+];
+
+for (const { verdicts, vote } of CASES) {
+  test(`a source that saw [${verdicts.join(', ')}] says ${vote ?? 'nothing'}`, (t) => {
+    t.is(voteOf(after(verdicts)), vote);
+  });
+}
+
+test('a good result in a steady good state returns the very same state, so that nothing is written', (t) => {
+  const steady = after(['up', 'up']);
+  t.is(stepSource(steady, result(3, 'up'), THRESHOLDS), steady);
+});
+
+test('a bad result in a steady bad state returns the very same state', (t) => {
+  const steady = after(['up', 'down', 'down']);
+  t.is(stepSource(steady, result(4, 'down'), THRESHOLDS), steady);
+});
+
+test('a repeated result is not counted twice', (t) => {
+  const once = after(['up', 'down']);
+  t.is(stepSource(once, result(2, 'down'), THRESHOLDS), once);
+  t.is(voteOf(stepSource(once, result(2, 'down'), THRESHOLDS)), 'up');
+});
+
+test('a result older than the newest applied one changes nothing', (t) => {
+  const state = after(['up', 'down', 'down']);
+  t.is(stepSource(state, result(2, 'up'), THRESHOLDS), state);
+});
+
+test('newer checks clear the streak but keep what was decided', (t) => {
+  const almostDown = after(['up', 'down']);
+  const patched = stepSource(almostDown, result(3, 'down', 2), THRESHOLDS);
+  t.is(voteOf(patched), 'up');
+  t.is(patched.failing.streak.length, 1);
+  t.is(voteOf(stepSource(patched, result(4, 'down', 2), THRESHOLDS)), 'down');
+});
+
+test('a result that measured older checks changes nothing', (t) => {
+  const state = stepSource(null, result(5, 'up', 2), THRESHOLDS);
+  t.is(stepSource(state, result(6, 'down', 1), THRESHOLDS), state);
+});
+
+test('what decided is kept as evidence, first failure first', (t) => {
+  const state = after(['up', 'down', 'down']);
+  t.deepEqual(state?.failing.decidedBy.map((evidence) => [evidence.atMs, evidence.cause]), [[2, 'cause_2'], [3, 'cause_3']]);
+});
