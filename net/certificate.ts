@@ -1,0 +1,64 @@
+import type { X509Certificate } from 'node:crypto';
+import type { Socket } from 'node:net';
+import tls, { TLSSocket } from 'node:tls';
+import type { Failure } from './failure.ts';
+
+/** A server's certificate. Names are common names, or the whole distinguished name where there is none; times are Unix seconds. */
+export type Certificate = { subject: string; issuer: string; validFrom: number; validTo: number };
+
+const NAME_MISMATCH = 'ERR_TLS_CERT_ALTNAME_INVALID';
+const SECONDS_PER_DAY = 86_400;
+const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** The certificate that the peer of a TLS connection showed; null before the handshake. */
+export function readCertificate(socket: TLSSocket): Certificate | null {
+  const certificate = socket.getPeerX509Certificate();
+  return certificate === undefined ? null : describe(certificate);
+}
+
+/** Asks a server for its certificate without verifying it, so that a failed verification can be explained; null when none comes. Nothing is sent beyond the handshake. Destroying the socket, which `onSocket` is given at once, ends it early. */
+export function fetchCertificate(options: tls.ConnectionOptions, onSocket: (socket: TLSSocket) => void): Promise<Certificate | null> {
+  return new Promise((resolve) => {
+    // Safe only because this connection carries no request and is closed right after the handshake.
+    const socket = tls.connect({ ...options, rejectUnauthorized: false });
+    onSocket(socket);
+    socket.once('secureConnect', () => {
+      resolve(readCertificate(socket));
+      socket.destroy();
+    });
+    socket.on('error', () => resolve(null));
+    socket.once('close', () => resolve(null));
+  });
+}
+
+/** True when a connection was given up because of its certificate alone. A name that does not match is no such case: everything else had been found in order. */
+export function isVerificationError(socket: Socket | null): boolean {
+  return socket instanceof TLSSocket && Boolean(socket.authorizationError) && String(socket.authorizationError) !== NAME_MISMATCH;
+}
+
+/** Makes a failed verification more exact by the certificate that caused it: an expired one is told from other faults, with its date. Null: nothing more is known. */
+export function explainVerification(failure: Failure, certificate: Certificate | null): Failure {
+  if (certificate === null) return failure;
+  const days = Math.floor((Date.now() / 1000 - certificate.validTo) / SECONDS_PER_DAY);
+  if (days >= 0) return { cause: 'cert_expired', reason: `The certificate expired ${AGO.format(-days, 'day')}` };
+  return failure.cause === 'cert_expired' ? { cause: 'cert_expired', reason: 'A certificate of the chain has expired' } : failure;
+}
+
+function describe(certificate: X509Certificate): Certificate {
+  return {
+    subject: commonName(certificate.subject),
+    issuer: commonName(certificate.issuer),
+    validFrom: unixSeconds(certificate.validFromDate),
+    validTo: unixSeconds(certificate.validToDate),
+  };
+}
+
+// A certificate may have an empty subject (its names are in the extension then): node gives undefined for it.
+function commonName(distinguishedName: string | undefined): string {
+  const name = distinguishedName ?? '';
+  return /^CN=(.*)$/m.exec(name)?.[1] ?? name.replaceAll('\n', ', ');
+}
+
+function unixSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
+}

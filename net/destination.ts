@@ -1,0 +1,63 @@
+import net from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
+import tls from 'node:tls';
+import type { SecureContext } from 'node:tls';
+import { isPublicAddress } from './address-guard.ts';
+import { guardedLookup } from './guarded-lookup.ts';
+
+/** Where a connection goes and how it is made, in the words of `net.connect` and `tls.connect`. */
+export type Destination = {
+  host: string;
+  port: number;
+  /** False where the host is an address, which nothing looks up. */
+  isNamed: boolean;
+  isSecure: boolean;
+  noDelay: true;
+  lookup?: LookupFunction;
+  secureContext?: SecureContext;
+  servername?: string;
+  ALPNProtocols?: string[];
+};
+
+/** Finds the destination of an http or https URL; null where the guard refuses it by its address. */
+export type FindDestination = (url: URL) => Destination | null;
+
+/** Makes the one function that turns URLs into destinations, with the guard on unless private networks are allowed (D-30). */
+export function createDestinations({ allowPrivateNetwork }: { allowPrivateNetwork: boolean }): FindDestination {
+  // A context costs 0.2 ms and holds nothing of a connection, so that all of them share one.
+  let secureContext: SecureContext | undefined;
+
+  return (url) => {
+    // The URL parser has brought every numeric form of an address (octal, hexadecimal, short, with a dot at the end) to its
+    // usual one, and only an IPv6 address has brackets.
+    const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+    const isNamed = net.isIP(host) === 0;
+    if (!allowPrivateNetwork && !isNamed && !isPublicAddress(host)) return null;
+
+    const isSecure = url.protocol === 'https:';
+    const destination: Destination = { host, port: portOf(url), isNamed, isSecure, noDelay: true };
+    if (!allowPrivateNetwork) destination.lookup = guardedLookup;
+    if (isSecure) {
+      secureContext ??= tls.createSecureContext();
+      destination.secureContext = secureContext;
+      destination.ALPNProtocols = ['http/1.1'];
+      // An address is no server name (RFC 6066); the certificate is held against the host then.
+      if (isNamed) destination.servername = withoutFinalDot(host);
+    }
+    return destination;
+  };
+}
+
+/** Begins a fresh connection. */
+export function connect(destination: Destination): Socket {
+  return destination.isSecure ? tls.connect(destination) : net.connect(destination);
+}
+
+function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+}
+
+function withoutFinalDot(host: string): string {
+  return host.endsWith('.') ? host.slice(0, -1) : host;
+}

@@ -1,0 +1,89 @@
+import { BLOCKED_CODE } from './guarded-lookup.ts';
+
+/** Why an exchange brought no answer; the words are those of D-20. `unsupported`: the request itself cannot be made. */
+export type FailureCause =
+  | 'dns_nxdomain' | 'dns_error' | 'conn_refused' | 'conn_error' | 'tls_error' | 'cert_expired' | 'timeout' | 'blocked_target' | 'unsupported';
+
+/** A failed exchange; `reason` is a sentence for people that names no address and no secret. */
+export type Failure = { cause: FailureCause; reason: string };
+
+/** How far an exchange had come. */
+export type Step = 'lookup' | 'connect' | 'tls' | 'answer' | 'body';
+
+/** The failure of a target that the address guard refuses (D-30); it does not tell the address. */
+export const BLOCKED: Failure = { cause: 'blocked_target', reason: 'The target has no public address, and only public addresses may be contacted' };
+
+/** The failure of a request that HTTP has no form for. */
+export const UNSENDABLE: Failure = { cause: 'unsupported', reason: 'The request cannot be sent: a header or the path has characters that HTTP does not allow' };
+
+const BODY_LOST: Failure = { cause: 'conn_error', reason: 'The connection was closed before the end of the body' };
+
+/** The failures of an answer whose body could not be read. */
+export const BODY_FAILURES = {
+  lost: BODY_LOST,
+  undecodable: { cause: 'conn_error', reason: 'The body is not what its Content-Encoding says' },
+} satisfies Record<string, Failure>;
+
+const TIMEOUTS = {
+  lookup: 'while looking up the name',
+  connect: 'while connecting',
+  tls: 'during the TLS handshake',
+  answer: 'while waiting for the answer',
+  body: 'while reading the body',
+} satisfies Record<Step, string>;
+
+const BY_CODE: Readonly<Record<string, Failure>> = {
+  [BLOCKED_CODE]: BLOCKED,
+  ENOTFOUND: { cause: 'dns_nxdomain', reason: 'The name has no address in DNS' },
+  ECONNREFUSED: { cause: 'conn_refused', reason: 'Connection refused' },
+  EHOSTUNREACH: { cause: 'conn_error', reason: 'Host unreachable' },
+  ENETUNREACH: { cause: 'conn_error', reason: 'Network unreachable' },
+  ETIMEDOUT: { cause: 'timeout', reason: 'Connecting timed out' },
+  CERT_HAS_EXPIRED: { cause: 'cert_expired', reason: 'The certificate has expired' },
+  CERT_NOT_YET_VALID: { cause: 'tls_error', reason: 'The certificate is not yet valid' },
+  CERT_SIGNATURE_FAILURE: { cause: 'tls_error', reason: 'The signature of the certificate does not hold' },
+  CERT_REVOKED: { cause: 'tls_error', reason: 'The certificate has been revoked' },
+  DEPTH_ZERO_SELF_SIGNED_CERT: { cause: 'tls_error', reason: 'The certificate is self-signed' },
+  SELF_SIGNED_CERT_IN_CHAIN: { cause: 'tls_error', reason: 'The certificate chain ends in an authority that is not trusted' },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: { cause: 'tls_error', reason: 'The certificate was issued by an authority that is not trusted' },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: { cause: 'tls_error', reason: 'The certificate chain is incomplete or not trusted' },
+  ERR_TLS_CERT_ALTNAME_INVALID: { cause: 'tls_error', reason: 'The certificate is for another name' },
+  HPE_HEADER_OVERFLOW: { cause: 'conn_error', reason: 'The headers of the answer are too long' },
+};
+
+const DNS_FAILED: Failure = { cause: 'dns_error', reason: 'Looking up the name failed' };
+const TLS_FAILED: Failure = { cause: 'tls_error', reason: 'The TLS handshake failed' };
+const INVALID_ANSWER: Failure = { cause: 'conn_error', reason: 'The answer is not valid HTTP' };
+
+const LOST: Record<Step, Failure> = {
+  lookup: DNS_FAILED,
+  connect: { cause: 'conn_error', reason: 'Connecting failed' },
+  tls: { cause: 'tls_error', reason: 'The connection was closed during the TLS handshake' },
+  answer: { cause: 'conn_error', reason: 'The connection was closed without an answer' },
+  body: BODY_LOST,
+};
+
+const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
+
+/** The failure of an exchange whose deadline passed at a step. */
+export function timeoutFailure(step: Step): Failure {
+  return { cause: 'timeout', reason: `Timed out ${TIMEOUTS[step]}` };
+}
+
+/** The failure that a socket's or parser's error stands for at a step; null when our own machine is at fault (descriptors, ports, memory), which says nothing of the target. */
+export function failureOf(error: Error, step: Step): Failure | null {
+  const code = codeOf(error);
+  if (LOCAL_CODES.has(code)) return null;
+  const known = BY_CODE[code];
+  if (known !== undefined) return known;
+  if (code.startsWith('HPE_')) return INVALID_ANSWER;
+  if (code.startsWith('ERR_SSL_') || code === 'EPROTO' || (step === 'tls' && code !== 'ECONNRESET')) return TLS_FAILED;
+  return LOST[step];
+}
+
+/** Attempts at several addresses fail together; a refusal says more than an unreachable network beside it. */
+function codeOf(error: Error): string {
+  const errors: readonly Error[] = error instanceof AggregateError ? error.errors : [error];
+  const codes = errors.map((one) => (one as NodeJS.ErrnoException).code ?? '');
+  return codes.find((code) => code === 'ECONNREFUSED') ?? codes[0] ?? '';
+}

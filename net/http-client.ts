@@ -1,0 +1,185 @@
+import http from 'node:http';
+import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
+import https from 'node:https';
+import { TLSSocket } from 'node:tls';
+import { explainVerification, fetchCertificate, isVerificationError, readCertificate } from './certificate.ts';
+import type { Certificate } from './certificate.ts';
+import { connect, createDestinations } from './destination.ts';
+import type { Destination } from './destination.ts';
+import { BLOCKED, BODY_FAILURES, failureOf, timeoutFailure, UNSENDABLE } from './failure.ts';
+import type { Failure } from './failure.ts';
+import { readBody } from './response-body.ts';
+import type { ResponseBody } from './response-body.ts';
+import { Timeline } from './timeline.ts';
+import type { Phases } from './timeline.ts';
+
+/** One request; redirects are the caller's business. */
+export type HttpRequest = {
+  /** http or https; its user and password are not used. */
+  url: URL;
+  method: string;
+  /** Values in Latin-1 without control characters; Host and Content-Length come by themselves. */
+  headers: Readonly<Record<string, string>>;
+  body?: string | Buffer;
+  /** Milliseconds for the whole exchange, the body of the answer included. */
+  deadlineMs: number;
+  /** How many bytes of the decoded body to keep, once the head of the answer is known; after 0 the connection is closed without reading on. */
+  bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
+  /** Keeps connections for later requests; without one, each request has a fresh connection. */
+  agent?: Agent;
+};
+
+/** The answer to a request. `body` is empty where nothing was to be read. */
+export type HttpAnswer = { outcome: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer; truncated: boolean };
+
+type Outcome = HttpAnswer | ({ outcome: 'failed' } & Failure);
+
+/** What one exchange brought and how long it took; `certificate` is null without TLS. */
+export type HttpExchange = Outcome & {
+  durationMs: number;
+  phases: Phases;
+  certificate: Certificate | null;
+};
+
+/** Sends one HTTP/1.1 request. Whatever the other side does is a value; it rejects only when our own machine lacks something (descriptors, ports). */
+export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
+
+const MAX_HEADER_BYTES = 64 * 1024;
+const EMPTY = Buffer.alloc(0);
+
+/** Opens the one door to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
+export function createHttpClient(guard: { allowPrivateNetwork: boolean }): HttpClient {
+  const findDestination = createDestinations(guard);
+  return (request) =>
+    new Promise((resolve, reject) => {
+      new RunningExchange({ request, resolve, reject }).start(findDestination(request.url));
+    });
+}
+
+type Settlement = { request: HttpRequest; resolve: (exchange: HttpExchange) => void; reject: (error: Error) => void };
+
+class RunningExchange {
+  readonly #request: HttpRequest;
+  readonly #resolve: Settlement['resolve'];
+  readonly #reject: Settlement['reject'];
+  readonly #timeline: Timeline;
+  #timer: NodeJS.Timeout | undefined;
+  #isSettled = false;
+  #certificate: Certificate | null = null;
+  /** Ends whatever is still open when the deadline passes. */
+  #abandon: () => void = () => {};
+  /** Known while the certificate of a failed verification is being fetched: a deadline then ends the explanation only. */
+  #failure: Failure | null = null;
+
+  constructor({ request, resolve, reject }: Settlement) {
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#timeline = new Timeline(request.url.protocol === 'https:');
+  }
+
+  start(destination: Destination | null): void {
+    if (destination === null) return this.#fail(BLOCKED);
+    const { deadlineMs, body } = this.#request;
+    let clientRequest: ClientRequest;
+    try {
+      clientRequest = this.#open(destination);
+    } catch {
+      return this.#fail(UNSENDABLE);
+    }
+    this.#abandon = () => clientRequest.destroy();
+    this.#timer = setTimeout(() => this.#passDeadline(), deadlineMs);
+    clientRequest.once('socket', (socket) => this.#timeline.watch(socket, destination.isNamed));
+    clientRequest.once('response', (response) => this.#receive(response));
+    // A 101 is an answer like any other; the protocol that it opens is not spoken.
+    clientRequest.once('upgrade', (response) => this.#receive(response));
+    clientRequest.on('error', (error) => this.#lose(error, { clientRequest, destination }));
+    clientRequest.end(body);
+  }
+
+  #open(destination: Destination): ClientRequest {
+    const { url, method, headers, agent, body } = this.#request;
+    const options: RequestOptions = {
+      ...destination,
+      protocol: url.protocol,
+      defaultPort: destination.isSecure ? 443 : 80,
+      method,
+      path: url.pathname + url.search,
+      headers: body === undefined ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) },
+      maxHeaderSize: MAX_HEADER_BYTES,
+    };
+    if (agent !== undefined) options.agent = agent;
+    else options.createConnection = () => connect(destination);
+    return destination.isSecure ? https.request(options) : http.request(options);
+  }
+
+  #receive(response: IncomingMessage): void {
+    this.#timeline.markAnswer();
+    if (response.socket instanceof TLSSocket) this.#certificate = readCertificate(response.socket);
+    const limit = this.#request.bodyLimit(response.statusCode ?? 0, response.headers);
+    if (limit > 0) void this.#readBody(response, limit);
+    else {
+      this.#answer(response, { bytes: EMPTY, truncated: false });
+      response.socket.destroy();
+    }
+  }
+
+  async #readBody(response: IncomingMessage, limit: number): Promise<void> {
+    // Once the answer has ended, node takes the socket of a connection that could be kept away from it.
+    const { socket } = response;
+    const body = await readBody(response, limit);
+    this.#timeline.markBodyEnd();
+    if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
+    else this.#answer(response, body);
+    const isReusable = this.#request.agent !== undefined && typeof body !== 'string' && !body.truncated;
+    if (!isReusable) socket.destroy();
+  }
+
+  #lose(error: Error, { clientRequest, destination }: { clientRequest: ClientRequest; destination: Destination }): void {
+    if (this.#isSettled || this.#failure !== null) return;
+    const failure = failureOf(error, this.#timeline.step());
+    if (failure === null) {
+      this.#isSettled = true;
+      clearTimeout(this.#timer);
+      this.#reject(error);
+    } else if (isVerificationError(clientRequest.socket)) {
+      void this.#explain(failure, destination);
+    } else {
+      this.#fail(failure);
+    }
+  }
+
+  /** A verification that fails leaves no certificate behind, so it is asked for once more. */
+  async #explain(failure: Failure, destination: Destination): Promise<void> {
+    this.#failure = failure;
+    this.#certificate = await fetchCertificate(destination, (socket) => {
+      this.#abandon = () => socket.destroy();
+    });
+    this.#fail(explainVerification(failure, this.#certificate));
+  }
+
+  #passDeadline(): void {
+    if (this.#failure === null) this.#fail(timeoutFailure(this.#timeline.step()));
+    this.#abandon();
+  }
+
+  #answer(response: IncomingMessage, { bytes, truncated }: ResponseBody): void {
+    this.#settle({ outcome: 'answered', status: response.statusCode ?? 0, headers: response.headers, body: bytes, truncated });
+  }
+
+  #fail(failure: Failure): void {
+    this.#settle({ outcome: 'failed', ...failure });
+  }
+
+  #settle(outcome: Outcome): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    this.#resolve({
+      ...outcome,
+      durationMs: this.#timeline.elapsedMs(),
+      phases: this.#timeline.phases(),
+      certificate: this.#certificate,
+    });
+  }
+}

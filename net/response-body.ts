@@ -1,0 +1,98 @@
+import type { IncomingMessage } from 'node:http';
+import type { Transform } from 'node:stream';
+import zlib from 'node:zlib';
+
+/** The start of a body with its content coding undone; `truncated` when there was more than the limit. */
+export type ResponseBody = { bytes: Buffer; truncated: boolean };
+
+/** How reading a body ends: with the body, with the connection lost before its end, or with bytes that are not what Content-Encoding says. */
+export type BodyOutcome = ResponseBody | 'lost' | 'undecodable';
+
+/** The content codings that are undone, as an Accept-Encoding value. */
+export const ACCEPTED_ENCODINGS = 'gzip, deflate, br, zstd';
+
+// A compressed body that outgrows the decoded limit carries next to nothing: empty blocks, sent to keep a decoder busy.
+const WIRE_SLACK = 64 * 1024;
+// 8 MiB of window, which is what browsers grant (RFC 9659); the format allows far more.
+const ZSTD_WINDOW_LOG = 23;
+// Some servers leave out the checksum at the end; browsers read their bodies all the same.
+const TOLERANT = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
+
+type CreateDecoder = (firstByte: number) => Transform;
+
+const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecoder>([
+  ['gzip', () => zlib.createGunzip(TOLERANT)],
+  ['x-gzip', () => zlib.createGunzip(TOLERANT)],
+  // Some servers send bare deflate under this name, without zlib's header, whose first byte ends in 8.
+  ['deflate', (firstByte) => (firstByte & 0x0f) === 8 ? zlib.createInflate(TOLERANT) : zlib.createInflateRaw(TOLERANT)],
+  ['br', () => zlib.createBrotliDecompress()],
+  ['zstd', () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
+]);
+
+/** Reads at most `limit` bytes of the decoded body; a coding that is not known is left as it came. Never rejects. The connection stays open after a truncated body: the caller closes it. */
+export function readBody(response: IncomingMessage, limit: number): Promise<BodyOutcome> {
+  return new Promise((resolve) => {
+    const kept = new KeptBytes(limit);
+    const createDecoder = DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '');
+    let decoder: Transform | null = null;
+    let wireBytes = 0;
+    let finished = false;
+
+    const finish = (outcome: BodyOutcome): void => {
+      finished = true;
+      response.off('data', receive);
+      decoder?.destroy();
+      resolve(outcome);
+    };
+    const finishBody = (): void => finish(kept.body());
+    const keep = (chunk: Buffer): void => {
+      if (!finished && !kept.add(chunk)) finishBody();
+    };
+    const decode = (create: CreateDecoder, chunk: Buffer): void => {
+      decoder ??= create(chunk[0] ?? 0)
+        .on('data', keep)
+        .on('drain', () => response.resume())
+        .on('end', finishBody)
+        .on('error', () => finish('undecodable'));
+      if (!decoder.write(chunk)) response.pause();
+    };
+    const receive = (chunk: Buffer): void => {
+      wireBytes += chunk.length;
+      if (createDecoder === undefined) keep(chunk);
+      else if (wireBytes > limit + WIRE_SLACK) finish({ ...kept.body(), truncated: true });
+      else decode(createDecoder, chunk);
+    };
+
+    response.on('data', receive);
+    response.on('end', () => decoder === null ? finishBody() : decoder.end());
+    response.on('error', () => finish('lost'));
+    response.on('close', () => response.complete || finish('lost'));
+  });
+}
+
+/** The first `limit` bytes of what is added. */
+class KeptBytes {
+  readonly #limit: number;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #truncated = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** False once there was more than the limit. */
+  add(chunk: Buffer): boolean {
+    const room = this.#limit - this.#size;
+    this.#truncated = chunk.length > room;
+    this.#chunks.push(this.#truncated ? chunk.subarray(0, room) : chunk);
+    this.#size += chunk.length;
+    return !this.#truncated;
+  }
+
+  body(): ResponseBody {
+    const [only] = this.#chunks;
+    const bytes = only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
+    return { bytes, truncated: this.#truncated };
+  }
+}

@@ -1,0 +1,77 @@
+import type { Socket } from 'node:net';
+import type { Step } from './failure.ts';
+
+/** How long each step of an exchange took, in milliseconds; null = it did not happen (an address needs no look-up, plain http no TLS, a reused connection none of the three). */
+export type Phases = {
+  dnsMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+  firstByteMs: number | null;
+  downloadMs: number | null;
+};
+
+/** The moments of one exchange, taken from its socket's events. */
+export class Timeline {
+  readonly #startedAt = performance.now();
+  readonly #isSecure: boolean;
+  #isNamed = false;
+  #lookedUpAt: number | null = null;
+  #connectedAt: number | null = null;
+  #securedAt: number | null = null;
+  #answeredAt: number | null = null;
+  #bodyEndedAt: number | null = null;
+  #isReused = false;
+
+  constructor(isSecure: boolean) {
+    this.#isSecure = isSecure;
+  }
+
+  /** Follows a socket that has not yet connected; one that has is a reused connection. */
+  watch(socket: Socket, isNamed: boolean): void {
+    if (!socket.connecting) {
+      this.#isReused = true;
+      return;
+    }
+    this.#isNamed = isNamed;
+    // With several addresses the socket reports each of them; they all came from one look-up.
+    if (isNamed) socket.once('lookup', () => { this.#lookedUpAt = performance.now(); });
+    socket.once('connect', () => { this.#connectedAt = performance.now(); });
+    if (this.#isSecure) socket.once('secureConnect', () => { this.#securedAt = performance.now(); });
+  }
+
+  markAnswer(): void {
+    this.#answeredAt = performance.now();
+  }
+
+  markBodyEnd(): void {
+    this.#bodyEndedAt = performance.now();
+  }
+
+  /** The step that is under way. */
+  step(): Step {
+    if (this.#answeredAt !== null) return 'body';
+    if (this.#isReused) return 'answer';
+    if (this.#connectedAt === null) return this.#isNamed && this.#lookedUpAt === null ? 'lookup' : 'connect';
+    return this.#isSecure && this.#securedAt === null ? 'tls' : 'answer';
+  }
+
+  /** Milliseconds since the start. */
+  elapsedMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  phases(): Phases {
+    const readyAt = this.#isReused ? this.#startedAt : this.#securedAt ?? this.#connectedAt;
+    return {
+      dnsMs: between(this.#startedAt, this.#lookedUpAt),
+      connectMs: between(this.#lookedUpAt ?? this.#startedAt, this.#connectedAt),
+      tlsMs: between(this.#connectedAt, this.#securedAt),
+      firstByteMs: between(readyAt, this.#answeredAt),
+      downloadMs: between(this.#answeredAt, this.#bodyEndedAt),
+    };
+  }
+}
+
+function between(from: number | null, to: number | null): number | null {
+  return from === null || to === null ? null : to - from;
+}

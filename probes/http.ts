@@ -1,0 +1,75 @@
+import type { HttpObservation } from '../core/http-observation.ts';
+import { looksAtBody } from '../core/judge-http.ts';
+import type { CheckTarget } from '../core/monitor.ts';
+import { createHttpClient } from '../net/http-client.ts';
+import type { HttpClient, HttpExchange } from '../net/http-client.ts';
+import { HttpJourney } from './http-journey.ts';
+import { followRedirect, MAX_REDIRECTS, redirectTarget } from './http-redirect.ts';
+import { buildFirstHop, carriesSecrets } from './http-request.ts';
+import type { Hop } from './http-request.ts';
+
+/** What a probe may do where it runs (D-30). */
+export type ProbeEnvironment = { allowPrivateNetwork: boolean };
+
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** Makes the http probe: one check with its redirects over fresh connections, under one deadline, measured and not judged (D-21). The probe rejects only where our own machine lacks something. */
+export function createHttpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<HttpObservation> {
+  const send = createHttpClient(environment);
+  return (target) => new HttpCheck(target, send).run();
+}
+
+class HttpCheck {
+  readonly #target: CheckTarget;
+  readonly #send: HttpClient;
+  readonly #journey = new HttpJourney();
+  readonly #readsBody: boolean;
+
+  constructor(target: CheckTarget, send: HttpClient) {
+    this.#target = target;
+    this.#send = send;
+    this.#readsBody = looksAtBody(target);
+  }
+
+  async run(): Promise<HttpObservation> {
+    const first = buildFirstHop(this.#target);
+    if (first === null) return this.#journey.failed('unsupported', 'The target is not an http or https URL');
+
+    const hasSecrets = carriesSecrets(first);
+    let hop = first;
+    for (let redirects = 0; ; redirects += 1) {
+      const remainingMs = this.#target.timeoutMs - this.#journey.elapsedMs();
+      if (remainingMs <= 0) return this.#journey.failed('timeout', 'Timed out while following redirects');
+
+      const exchange = await this.#sendHop(hop, remainingMs);
+      this.#journey.add(exchange);
+      if (exchange.outcome === 'failed') return this.#journey.failed(exchange.cause, exchange.reason);
+
+      const { status, headers } = exchange;
+      const to = this.#nextUrl(hop, { status, location: headers.location });
+      if (to === null) return this.#journey.answered(exchange, this.#readsBody);
+      if (redirects === MAX_REDIRECTS) return this.#journey.failed('too_many_redirects', `More than ${MAX_REDIRECTS} redirects`);
+      if (hasSecrets && hop.url.protocol === 'https:' && to.protocol === 'http:') {
+        return this.#journey.failed('insecure_redirect', 'A redirect from https to http was refused because the check carries secrets');
+      }
+      hop = followRedirect({ hop, status, to }, first.url);
+    }
+  }
+
+  #sendHop(hop: Hop, deadlineMs: number): Promise<HttpExchange> {
+    const headers: Record<string, string> = {};
+    for (const { name, value } of hop.headers.values()) headers[name] = value;
+    return this.#send({
+      url: hop.url,
+      method: hop.method,
+      headers,
+      ...(hop.body !== null && { body: hop.body.text }),
+      deadlineMs,
+      bodyLimit: (status, { location }) => this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
+    });
+  }
+
+  #nextUrl(hop: Hop, answer: { status: number; location: string | undefined }): URL | null {
+    return this.#target.followRedirects ? redirectTarget(answer, hop.url) : null;
+  }
+}
