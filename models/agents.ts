@@ -1,0 +1,148 @@
+import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
+import type { ScheduleChange } from '../core/schedule.ts';
+import type { Database } from './database.ts';
+import type { AgentKind, AgentRecord } from './records/agent.ts';
+import { placeMonitor } from './schedule.ts';
+import { inTransaction, runWith } from './sql.ts';
+
+/** An agent as it is stored. Times are Unix seconds. */
+export type Agent = {
+  no: number;
+  id: string;
+  tenantId: string | null;
+  kind: AgentKind;
+  name: string;
+  region: string | null;
+  capabilities: string[] | null;
+  version: string | null;
+  arch: string | null;
+  lastSeenAt: number | null;
+  createdAt: number;
+};
+
+export type AgentFilter = { kind?: 'tenant' | 'first_party'; region?: string };
+
+/** What a shared agent probes today. */
+const SHARED_CAPABILITIES = ['http'];
+
+/** The agents that a tenant may use: the shared ones and its own, by creation, then id. */
+export async function listAgents(
+  database: Database,
+  query: { tenantId: string; filter?: AgentFilter; after?: { createdAt: number; id: string }; limit?: number },
+): Promise<Agent[]> {
+  const { after, limit } = query;
+  const records = await database.records.agents.findAll({
+    where: {
+      [Op.and]: [
+        visibleTo(query.tenantId),
+        { ...query.filter },
+        ...(after === undefined ? [] : [{ [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }] }]),
+      ],
+    },
+    order: [['createdAt', 'ASC'], ['id', 'ASC']],
+    ...(limit !== undefined && { limit }),
+  });
+  return records.map(agentOf);
+}
+
+/** One agent that the tenant may use; null when there is none of that id. */
+export async function findAgent(database: Database, key: { tenantId: string; id: string }): Promise<Agent | null> {
+  const record = await database.records.agents.findOne({ where: { [Op.and]: [{ id: key.id }, visibleTo(key.tenantId)] } });
+  return record === null ? null : agentOf(record);
+}
+
+/** How many agents of its own a tenant has, for the plan's limit (D-60). */
+export async function countOwnAgents(database: Database, tenantId: string): Promise<number> {
+  return await database.records.agents.count({ where: { tenantId, revokedAt: null } });
+}
+
+/** Stores a customer's agent; the token is known by its fingerprint only. */
+export async function createAgent(
+  database: Database,
+  agent: { id: string; tenantId: string; name: string; region: string | null; tokenFingerprint: Buffer; nowMs: number },
+): Promise<Agent> {
+  const { nowMs, ...values } = agent;
+  return agentOf(await database.records.agents.create({ ...values, kind: 'tenant', createdAt: Math.floor(nowMs / 1000) }, { returning: true }));
+}
+
+/**
+ * Deletes a customer's own agent: it leaves its monitors, whose `down_min_sources` fall to the sources left, never below 1 (D-12).
+ * Null when the tenant has no such agent of its own.
+ */
+export async function deleteAgent(database: Database, key: { tenantId: string; id: string }): Promise<ScheduleChange | null> {
+  return await inTransaction(database, async (transaction) => {
+    const record = await database.records.agents.findOne({ where: { ...key, kind: 'tenant' }, transaction });
+    if (record === null) return null;
+    const run = runWith(database, transaction);
+    await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [record.no]);
+    await run(
+      `UPDATE monitors m SET down_min_sources = greatest(1, least(m.down_min_sources, (SELECT count(*) - 1 FROM monitor_sources o WHERE o.monitor_no = m.no)))
+       FROM monitor_sources s WHERE s.agent_no = $1 AND s.monitor_no = m.no`,
+      [record.no],
+    );
+    const emptied = await run<{ agent_no: number; interval_seconds: number; phase: number }>(
+      'DELETE FROM schedule_phases WHERE agent_no = $1 AND monitors > 0 RETURNING agent_no, interval_seconds, phase',
+      [record.no],
+    );
+    await record.destroy({ transaction });
+    return { occupied: [], emptied: emptied.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase })) };
+  });
+}
+
+/** The shared agent of a region, made on its first appearance; two processes of one region are one agent. */
+export async function registerSharedAgent(database: Database, shared: { newId: string; region: string; version: string; arch: string; nowMs: number }): Promise<Agent> {
+  const [row] = await runWith(database)<{ id: string }>(
+    `INSERT INTO agents (id, kind, name, region, capabilities, version, arch, last_seen_at, created_at)
+     VALUES ($1, 'first_party', $2, $2, $3, $4, $5, $6, $6)
+     ON CONFLICT (region) WHERE kind = 'first_party'
+     DO UPDATE SET capabilities = excluded.capabilities, version = excluded.version, arch = excluded.arch, last_seen_at = excluded.last_seen_at
+     RETURNING id`,
+    [shared.newId, shared.region, JSON.stringify(SHARED_CAPABILITIES), shared.version, shared.arch, Math.floor(shared.nowMs / 1000)],
+  );
+  const record = await database.records.agents.findByPk(row?.id ?? shared.newId, { rejectOnEmpty: true });
+  return agentOf(record);
+}
+
+/** Notes that an agent is at work. */
+export async function touchAgent(database: Database, agentNo: number, nowMs: number): Promise<void> {
+  await runWith(database)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [agentNo, Math.floor(nowMs / 1000)]);
+}
+
+/** The region of every shared agent by its number: which queue its checks go to. */
+export async function listSharedRegions(database: Database): Promise<Map<number, string>> {
+  const records = await database.records.agents.findAll({ where: { kind: 'first_party' } });
+  return new Map(records.map((record) => [record.no, record.region ?? record.name]));
+}
+
+/** Agent-checked monitors that have no source although shared agents exist now: they were made before the first agent came. */
+export async function assignMissingSources(database: Database, choose: (monitorId: string, sharedAgentIds: string[]) => string[]): Promise<ScheduleChange> {
+  const change: ScheduleChange = { occupied: [], emptied: [] };
+  const shared = await database.records.agents.findAll({ where: { kind: 'first_party' } });
+  if (shared.length === 0) return change;
+  const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
+  const orphans = await runWith(database)<{ no: number; id: string; interval_seconds: number }>(
+    `SELECT no, id, interval_seconds FROM monitors m
+     WHERE type IN ('http', 'tcp', 'icmp', 'udp') AND enabled AND target <> ''
+       AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
+  );
+  for (const orphan of orphans) {
+    const agentNos = choose(orphan.id, [...numbers.keys()]).flatMap((id) => numbers.get(id) ?? []);
+    const placed = await inTransaction(database, async (transaction) => {
+      const run = runWith(database, transaction);
+      // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
+      await run('UPDATE monitors SET down_min_sources = least(2, $2::int) WHERE no = $1', [orphan.no, agentNos.length]);
+      return await placeMonitor(run, { monitorNo: orphan.no, agentNos, intervalSeconds: orphan.interval_seconds, scheduled: true });
+    });
+    change.occupied.push(...placed.occupied);
+  }
+  return change;
+}
+
+function visibleTo(tenantId: string): WhereOptions<InferAttributes<AgentRecord>> {
+  return { [Op.or]: [{ tenantId, kind: 'tenant' }, { kind: 'first_party' }] };
+}
+
+function agentOf(record: AgentRecord): Agent {
+  const { tokenFingerprint: _fingerprint, revokedAt: _revoked, ...agent } = record.get({ plain: true });
+  return agent;
+}

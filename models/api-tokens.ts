@@ -1,0 +1,84 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Plan } from '../core/plans.ts';
+import type { Database } from './database.ts';
+import type { TokenScope } from './records/accounts.ts';
+import { inTransaction, runWith } from './sql.ts';
+
+/** Who a valid token speaks for. */
+export type TokenHolder = { tokenId: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
+
+/** A token as its owner sees it. Times are Unix seconds; null = never. */
+export type ApiToken = { id: string; tenantId: string; name: string; scopes: TokenScope[]; createdAt: number; expiresAt: number | null; revokedAt: number | null; lastUsedAt: number | null };
+
+/** `last_used_at` is written once in this many seconds at the most. */
+const LAST_USE_SECONDS = 60;
+
+/** A new secret token: the prefix and 32 random bytes. Shown once, never stored. */
+export function generateToken(prefix: 'spk' | 'spa'): string {
+  return `${prefix}_${randomBytes(32).toString('base64url')}`;
+}
+
+/** What is stored of a token: its SHA-256. The token is random, so that no salt is needed. */
+export function fingerprintOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/**
+ * Stores a token under its fingerprint. `limit` is the plan's count of usable tokens (D-60); at the limit nothing is stored and null is
+ * returned.
+ */
+export async function createApiToken(
+  database: Database,
+  token: { id: string; tenantId: string; name: string; token: string; scopes: TokenScope[]; expiresAt: number | null; nowMs: number },
+  limit: number,
+): Promise<ApiToken | null> {
+  const now = Math.floor(token.nowMs / 1000);
+  return await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [token.tenantId]);
+    const [usable] = await run<{ count: number }>(
+      'SELECT count(*) FROM api_tokens WHERE tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)',
+      [token.tenantId, now],
+    );
+    if ((usable?.count ?? 0) >= limit) return null;
+    const { id, tenantId, name, scopes, expiresAt } = token;
+    const record = await database.records.apiTokens.create(
+      { id, tenantId, name, fingerprint: fingerprintOf(token.token), scopes, expiresAt, createdAt: now },
+      { transaction, returning: true },
+    );
+    return { id, tenantId, name, scopes, createdAt: record.createdAt, expiresAt, revokedAt: null, lastUsedAt: null };
+  });
+}
+
+/** The holder of a usable token; null when it is unknown, expired or revoked. Notes the use, at most once a minute. */
+export async function findTokenHolder(database: Database, token: string, nowMs: number): Promise<TokenHolder | null> {
+  const now = Math.floor(nowMs / 1000);
+  const { rows } = await database.pool.query<{ id: string; tenant_id: string; plan: Plan; scopes: TokenScope[]; last_used_at: number | null }>({
+    name: 'find-token-holder',
+    text: `SELECT t.id, t.tenant_id, n.plan, t.scopes, t.last_used_at FROM api_tokens t JOIN tenants n ON n.id = t.tenant_id
+           WHERE t.fingerprint = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $2)`,
+    values: [fingerprintOf(token), now],
+  });
+  const [row] = rows;
+  if (row === undefined) return null;
+  if (row.last_used_at === null || now - row.last_used_at >= LAST_USE_SECONDS) {
+    await database.pool.query('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [row.id, now]);
+  }
+  return { tokenId: row.id, tenantId: row.tenant_id, plan: row.plan, scopes: row.scopes };
+}
+
+/** Revokes a token; false when there is none of that id that was still usable. */
+export async function revokeApiToken(database: Database, id: string, nowMs: number): Promise<boolean> {
+  const rows = await runWith(database)('UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id', [id, Math.floor(nowMs / 1000)]);
+  return rows.length > 0;
+}
+
+/** A tenant's tokens by creation, without their fingerprints. */
+export async function listApiTokens(database: Database, tenantId: string): Promise<ApiToken[]> {
+  const records = await database.records.apiTokens.findAll({
+    where: { tenantId },
+    attributes: { exclude: ['fingerprint'] },
+    order: [['createdAt', 'ASC'], ['id', 'ASC']],
+  });
+  return records.map((record) => record.get({ plain: true }));
+}

@@ -1,0 +1,168 @@
+import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import type { Channel, ChannelStatus, ChannelType } from '../core/channel.ts';
+import type { Database } from './database.ts';
+import type { ChannelRecord } from './records/channel.ts';
+import { inTransaction, runWith, type Run } from './sql.ts';
+
+/** A channel to be stored. `webhook` comes in clear and is sealed here; `connectCode` is what its connect link carries (D-55). */
+export type NewChannel = {
+  id: string;
+  tenantId: string;
+  type: ChannelType;
+  name: string;
+  status: ChannelStatus;
+  allMonitors: boolean;
+  monitorIds: readonly string[];
+  webhook?: { url: string; signingSecret: string };
+  connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
+  nowMs: number;
+};
+
+/** What a customer may change of a channel; an absent field stays, `monitorIds` replaces the whole list. */
+export type ChannelChange = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: readonly string[] };
+
+/** A channel that gets the events of a monitor. */
+export type Route = { monitorId: string; channelId: string; type: ChannelType };
+
+type ChannelKey = { tenantId: string; id: string };
+
+/** The sealed columns stay in the database wherever a channel is only shown. */
+const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret'] };
+
+/** Stores a channel with its routing and connect code in one transaction. Of `monitorIds`, only the tenant's own monitors are kept. */
+export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {
+  const { id, tenantId, type, name, status, allMonitors, webhook, connectCode } = channel;
+  return await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    const record = await database.records.channels.create(
+      {
+        id,
+        tenantId,
+        type,
+        name,
+        status,
+        allMonitors,
+        ...(webhook && sealWebhook(database, id, webhook)),
+        createdAt: Math.floor(channel.nowMs / 1000),
+      },
+      { transaction, returning: true },
+    );
+    const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
+    if (connectCode !== undefined) {
+      await run('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [connectCode.fingerprint, id, connectCode.expiresAtSeconds]);
+    }
+    return channelOf(record, monitorIds);
+  });
+}
+
+/** One channel of a tenant; null when the tenant has no such channel. */
+export async function findChannel(database: Database, { tenantId, id }: ChannelKey): Promise<Channel | null> {
+  const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId } });
+  if (record === null) return null;
+  return channelOf(record, (await listRouting(database, [id])).get(id));
+}
+
+/** A tenant's channels by creation, then id; `after` is the last one of the page before. */
+export async function listChannels(
+  database: Database,
+  query: { tenantId: string; type?: ChannelType; after?: { createdAt: number; id: string }; limit?: number },
+): Promise<Channel[]> {
+  const { tenantId, type, after, limit } = query;
+  const records = await database.records.channels.findAll({
+    attributes: SHOWN,
+    where: { [Op.and]: [{ tenantId }, ...(type === undefined ? [] : [{ type }]), ...pageCondition(after)] },
+    order: [['createdAt', 'ASC'], ['id', 'ASC']],
+    ...(limit !== undefined && { limit }),
+  });
+  const routing = await listRouting(database, records.map((record) => record.id));
+  return records.map((record) => channelOf(record, routing.get(record.id)));
+}
+
+/**
+ * Changes a channel all or nothing (D-07) and returns what it became; null when the tenant has no such channel. Of `monitorIds`, only
+ * the tenant's own monitors are kept.
+ */
+export async function updateChannel(database: Database, key: ChannelKey, change: ChannelChange): Promise<Channel | null> {
+  const { monitorIds, ...fields } = change;
+  return await inTransaction(database, async (transaction) => {
+    const record = await database.records.channels.findOne({ attributes: SHOWN, where: key, transaction, lock: transaction.LOCK.NO_KEY_UPDATE });
+    if (record === null) return null;
+    await record.update(fields, { transaction });
+    if (monitorIds !== undefined) return channelOf(record, await replaceRouting(runWith(database, transaction), key, monitorIds));
+    return channelOf(record, (await listRouting(database, [key.id], transaction)).get(key.id));
+  });
+}
+
+/** Deletes a channel with its deliveries; false when the tenant has no such channel. */
+export async function deleteChannel(database: Database, { tenantId, id }: ChannelKey): Promise<boolean> {
+  return (await database.records.channels.destroy({ where: { id, tenantId } })) > 0;
+}
+
+/**
+ * The channels that get the events of these monitors: their own tenant's, enabled, connected, and routed to them. Run in the
+ * transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ */
+export async function listRoutes(run: Run, monitorIds: readonly string[]): Promise<Route[]> {
+  if (monitorIds.length === 0) return [];
+  const rows = await run<{ monitor_id: string; channel_id: string; type: ChannelType }>(
+    `SELECT m.id AS monitor_id, c.id AS channel_id, c.type
+     FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id
+     WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
+       AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id AND r.monitor_id = m.id))
+     ORDER BY c.id, m.id
+     FOR KEY SHARE OF c`,
+    [monitorIds],
+  );
+  return rows.map((row) => ({ monitorId: row.monitor_id, channelId: row.channel_id, type: row.type }));
+}
+
+/** Opens what a channel's row holds sealed. Throws when its key is not in the ring any more. */
+export function openWebhook(database: Database, sealed: { channelId: string; url: string; signingSecret: string }): { url: string; signingSecret: string } {
+  return {
+    url: database.secrets.open(sealed.url, contextOf(sealed.channelId, 'url')),
+    signingSecret: database.secrets.open(sealed.signingSecret, contextOf(sealed.channelId, 'signing_secret')),
+  };
+}
+
+function sealWebhook(database: Database, id: string, { url, signingSecret }: { url: string; signingSecret: string }) {
+  return {
+    urlHost: new URL(url).host,
+    sealedUrl: database.secrets.seal(url, contextOf(id, 'url')),
+    sealedSigningSecret: database.secrets.seal(signingSecret, contextOf(id, 'signing_secret')),
+  };
+}
+
+function contextOf(channelId: string, field: 'url' | 'signing_secret'): string {
+  return `channel:${channelId}:${field}`;
+}
+
+async function replaceRouting(run: Run, { tenantId, id }: ChannelKey, monitorIds: readonly string[]): Promise<string[]> {
+  await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
+  if (monitorIds.length === 0) return [];
+  const rows = await run<{ monitor_id: string }>(
+    `INSERT INTO channel_monitors (channel_id, monitor_id)
+     SELECT $1, m.id FROM monitors m WHERE m.tenant_id = $2 AND m.id = ANY($3::text[]) FOR KEY SHARE
+     RETURNING monitor_id`,
+    [id, tenantId, monitorIds],
+  );
+  return rows.map((row) => row.monitor_id).toSorted();
+}
+
+async function listRouting(database: Database, channelIds: readonly string[], transaction?: Transaction): Promise<Map<string, string[]>> {
+  if (channelIds.length === 0) return new Map();
+  const rows = await runWith(database, transaction)<{ channel_id: string; monitor_ids: string[] }>(
+    'SELECT channel_id, array_agg(monitor_id ORDER BY monitor_id COLLATE "C") AS monitor_ids FROM channel_monitors WHERE channel_id = ANY($1::text[]) GROUP BY channel_id',
+    [channelIds],
+  );
+  return new Map(rows.map((row) => [row.channel_id, row.monitor_ids]));
+}
+
+function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
+  const { id, tenantId, type, name, enabled, status, allMonitors, urlHost, teamName, channelName, createdAt } = record;
+  return { id, tenantId, type, name, enabled, status, allMonitors, monitorIds, urlHost, teamName, channelName, createdAt };
+}
+
+function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<ChannelRecord>[] {
+  if (after === undefined) return [];
+  return [{ [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }] }];
+}

@@ -1,0 +1,67 @@
+import type { CheckSpec, CheckTarget, HttpMethod, MonitorSecrets, MonitorType } from '../core/monitor.ts';
+import type { SchedulePhase } from '../core/schedule.ts';
+import type { Database } from './database.ts';
+import { secretsContext } from './monitors.ts';
+
+/** One check of a tick: which monitor, which version of its checks, and everything its probe needs. */
+export type DueCheck = { monitorNo: number; monitorId: string; name: string; checksVersion: number; target: CheckTarget };
+
+type DueRow = {
+  no: number;
+  id: string;
+  name: string;
+  checks_version: number;
+  type: MonitorType;
+  target: string;
+  timeout_ms: number;
+  method: HttpMethod | null;
+  expected_status: string | null;
+  body_match: string | null;
+  follow_redirects: boolean;
+  check_spec: CheckSpec;
+  sealed_secrets: string | null;
+};
+
+/** The monitors that stand in a phase, in one indexed query, secrets opened: these values exist in clear in the probing process only. */
+export async function listDueChecks(database: Database, place: SchedulePhase): Promise<DueCheck[]> {
+  const { rows } = await database.pool.query<DueRow>({
+    name: 'list-due-checks',
+    text: `SELECT m.no, m.id, m.name, m.checks_version, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
+                  m.follow_redirects, m.check_spec, m.sealed_secrets
+           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
+           WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3 AND m.enabled`,
+    values: [place.agentNo, place.intervalSeconds, place.phase],
+  });
+  return rows.map((row) => ({
+    monitorNo: row.no,
+    monitorId: row.id,
+    name: row.name,
+    checksVersion: row.checks_version,
+    target: {
+      type: row.type,
+      target: row.target,
+      timeoutMs: row.timeout_ms,
+      method: row.method,
+      expectedStatus: row.expected_status,
+      bodyMatch: row.body_match,
+      followRedirects: row.follow_redirects,
+      checkSpec: row.check_spec,
+      secrets: openSecrets(database, row),
+    },
+  }));
+}
+
+/** The names of the monitors of each occupied phase of an agent, for the queue board; at most `perPhase` names of a phase. */
+export async function listPhaseNames(database: Database, agentNo: number, perPhase: number): Promise<Map<string, string[]>> {
+  const { rows } = await database.pool.query<{ interval_seconds: number; phase: number; names: string[] }>(
+    `SELECT s.interval_seconds, s.phase, (array_agg(m.name ORDER BY m.no))[1:$2::int] AS names
+     FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
+     WHERE s.agent_no = $1 AND s.phase IS NOT NULL GROUP BY 1, 2`,
+    [agentNo, perPhase],
+  );
+  return new Map(rows.map((row) => [`${row.interval_seconds}/${row.phase}`, row.names]));
+}
+
+function openSecrets(database: Database, row: DueRow): MonitorSecrets {
+  return row.sealed_secrets === null ? {} : JSON.parse(database.secrets.open(row.sealed_secrets, secretsContext(row.id)));
+}

@@ -1,0 +1,84 @@
+import pg from 'pg';
+import { Sequelize, type ModelStatic } from 'sequelize';
+import { defineApiTokenRecord, defineTenantRecord, defineUserRecord, type ApiTokenRecord, type TenantRecord, type UserRecord } from './records/accounts.ts';
+import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
+import { defineChannelRecord, type ChannelRecord } from './records/channel.ts';
+import { defineMonitorRecord, type MonitorRecord } from './records/monitor.ts';
+import type { SecretBox } from './secret-box.ts';
+
+/** The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL. */
+export type Database = { orm: Sequelize; pool: pg.Pool; secrets: SecretBox; records: Records };
+
+/** The mapped tables of one connection. */
+export type Records = {
+  tenants: ModelStatic<TenantRecord>;
+  users: ModelStatic<UserRecord>;
+  apiTokens: ModelStatic<ApiTokenRecord>;
+  agents: ModelStatic<AgentRecord>;
+  monitors: ModelStatic<MonitorRecord>;
+  channels: ModelStatic<ChannelRecord>;
+};
+
+export type DatabaseOptions = {
+  databaseUrl: string;
+  secrets: SecretBox;
+  /** Connections each of the two pools may hold; default 5. */
+  poolSize?: number;
+  /** Told of errors of idle connections, so that a restart of PostgreSQL never ends the process. */
+  onError?: (error: Error) => void;
+};
+
+/** How long a caller waits for a connection before the request fails as "database away", in milliseconds. */
+const ACQUIRE_TIMEOUT_MS = 5000;
+
+/** A statement that takes longer than this is ended by PostgreSQL, in milliseconds. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+/** Opens both pools; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const poolSize = options.poolSize ?? 5;
+  pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+  const pool = new pg.Pool({
+    connectionString: options.databaseUrl,
+    max: poolSize,
+    application_name: 'spotcheck',
+    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idleTimeoutMillis: 30_000,
+  });
+  pool.on('error', (error) => options.onError?.(error));
+  const orm = new Sequelize(options.databaseUrl, {
+    dialect: 'postgres',
+    logging: false,
+    pool: { max: poolSize, min: 0, acquire: ACQUIRE_TIMEOUT_MS, idle: 30_000 },
+    dialectOptions: { application_name: 'spotcheck', statement_timeout: STATEMENT_TIMEOUT_MS, connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS },
+    define: { timestamps: false, underscored: true, freezeTableName: true },
+  });
+  return { orm, pool, secrets: options.secrets, records: defineRecords(orm) };
+}
+
+function defineRecords(orm: Sequelize): Records {
+  return {
+    tenants: defineTenantRecord(orm),
+    users: defineUserRecord(orm),
+    apiTokens: defineApiTokenRecord(orm),
+    agents: defineAgentRecord(orm),
+    monitors: defineMonitorRecord(orm),
+    channels: defineChannelRecord(orm),
+  };
+}
+
+/** Closes both pools after the queries under way. */
+export async function closeDatabase(database: Database): Promise<void> {
+  await Promise.all([database.orm.close(), database.pool.end()]);
+}
+
+/** True when PostgreSQL answers within a second. */
+export async function isDatabaseReachable(database: Database): Promise<boolean> {
+  const answered = database.pool.query('SELECT 1').then(
+    () => true,
+    () => false,
+  );
+  const tired = new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false).unref());
+  return await Promise.race([answered, tired]);
+}

@@ -1,0 +1,183 @@
+import type { MonitorState, Source } from '../core/monitor-state.ts';
+import type { MonitorType } from '../core/monitor.ts';
+import { freshnessMs } from '../core/quorum.ts';
+import type { SourceState } from '../core/source-state.ts';
+import type { AgentKind } from './records/agent.ts';
+import type { Run } from './sql.ts';
+
+/** A source as the first look at a batch needs it: enough to see whether a result changes anything. */
+export type LockedSource = {
+  monitorNo: number;
+  agentNo: number;
+  state: SourceState | null;
+  monitorState: MonitorState;
+  downAfterFailures: number;
+  upAfterSuccesses: number;
+};
+
+/** A monitor with all its sources, locked, for a decision. */
+export type EvaluatedMonitor = {
+  no: number;
+  id: string;
+  tenantId: string;
+  name: string;
+  type: MonitorType;
+  target: string;
+  intervalSeconds: number;
+  downAfterFailures: number;
+  upAfterSuccesses: number;
+  quorum: number;
+  state: MonitorState;
+  stateSinceMs: number;
+  sequence: number;
+  sources: Source[];
+};
+
+type SourceRow = {
+  monitor_no: number;
+  agent_no: number;
+  state: SourceState | null;
+  monitor_state: MonitorState;
+  down_after_failures: number;
+  up_after_successes: number;
+};
+
+type MonitorRow = {
+  no: number;
+  id: string;
+  tenant_id: string;
+  name: string;
+  type: MonitorType;
+  target: string;
+  interval_seconds: number;
+  down_after_failures: number;
+  up_after_successes: number;
+  down_min_sources: number;
+  state: MonitorState;
+  state_since: number;
+  sequence: number;
+};
+
+type VoterRow = { monitor_no: number; agent_no: number; name: string; kind: AgentKind; last_seen_at: number | null; state: SourceState | null; newest_at: number | null };
+
+/** An agent is offline after this long without a sign of life, in milliseconds (D-56). */
+const OFFLINE_AFTER_MS = 90_000;
+
+/**
+ * Locks the sources that a batch speaks of, in the order of their numbers, so that two evaluators never wait for each other in a
+ * circle, and results of one source are applied one batch after the other. Sources of paused or deleted monitors are not returned.
+ */
+export async function lockSources(run: Run, keys: readonly { monitorNo: number; agentNo: number }[]): Promise<LockedSource[]> {
+  const rows = await run<SourceRow>(
+    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.down_after_failures, m.up_after_successes
+     FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
+     JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
+     JOIN monitors m ON m.no = s.monitor_no AND m.enabled
+     ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s`,
+    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo)],
+  );
+  return rows.map((row) => ({
+    monitorNo: row.monitor_no,
+    agentNo: row.agent_no,
+    state: row.state,
+    monitorState: row.monitor_state,
+    downAfterFailures: row.down_after_failures,
+    upAfterSuccesses: row.up_after_successes,
+  }));
+}
+
+/**
+ * The due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since `sinceMs` is absent. Asked
+ * before a batch is stored, it is what the batch's results must be newer than (D-40).
+ */
+export async function findNewestResults(run: Run, keys: readonly { monitorNo: number; agentNo: number }[], sinceMs: number): Promise<Map<string, number>> {
+  const rows = await run<{ monitor_no: number; agent_no: number; newest_at: number | null }>(
+    `SELECT k.monitor_no, k.agent_no,
+            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = k.monitor_no AND r.agent_no = k.agent_no AND r.due_at >= $3) AS newest_at
+     FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)`,
+    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs],
+  );
+  return new Map(rows.flatMap((row) => (row.newest_at === null ? [] : [[`${row.monitor_no}/${row.agent_no}`, row.newest_at]])));
+}
+
+/** Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned. */
+export async function lockMonitors(run: Run, monitorNos: readonly number[], nowMs: number): Promise<EvaluatedMonitor[]> {
+  const monitors = await run<MonitorRow>(
+    `SELECT no, id, tenant_id, name, type, target, interval_seconds, down_after_failures, up_after_successes, down_min_sources, state, state_since, sequence
+     FROM monitors WHERE no = ANY($1::int[]) AND enabled ORDER BY no FOR NO KEY UPDATE`,
+    [monitorNos],
+  );
+  if (monitors.length === 0) return [];
+  const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.interval_seconds)));
+  const voters = await run<VoterRow>(
+    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, a.last_seen_at, s.state,
+            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no AND r.due_at >= $2) AS newest_at
+     FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[]) ORDER BY s.monitor_no, s.agent_no`,
+    [monitors.map((monitor) => monitor.no), horizonMs],
+  );
+  const sources = Map.groupBy(voters, (voter) => voter.monitor_no);
+  return monitors.map((row) => ({
+    no: row.no,
+    id: row.id,
+    tenantId: row.tenant_id,
+    name: row.name,
+    type: row.type,
+    target: row.target,
+    intervalSeconds: row.interval_seconds,
+    downAfterFailures: row.down_after_failures,
+    upAfterSuccesses: row.up_after_successes,
+    quorum: row.down_min_sources,
+    state: row.state,
+    stateSinceMs: row.state_since,
+    sequence: row.sequence,
+    sources: (sources.get(row.no) ?? []).map((voter) => sourceOf(voter, nowMs)),
+  }));
+}
+
+/** Writes the states of sources that changed, with one statement. */
+export async function storeSourceStates(run: Run, changed: readonly { monitorNo: number; agentNo: number; state: SourceState | null }[]): Promise<void> {
+  if (changed.length === 0) return;
+  await run(
+    `UPDATE monitor_sources s SET state = k.state
+     FROM unnest($1::int[], $2::int[], $3::jsonb[]) AS k (monitor_no, agent_no, state) WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
+    [changed.map((source) => source.monitorNo), changed.map((source) => source.agentNo), changed.map((source) => JSON.stringify(source.state))],
+  );
+}
+
+/** Writes where a monitor stands after its transitions. */
+export async function storeMonitorState(run: Run, monitor: { no: number; state: MonitorState; stateSinceMs: number; sequence: number }): Promise<void> {
+  await run('UPDATE monitors SET state = $2, state_since = $3, sequence = $4 WHERE no = $1', [monitor.no, monitor.state, monitor.stateSinceMs, monitor.sequence]);
+}
+
+/**
+ * Monitors that time or an edit may have changed although no result said so, by number: decided ones of which a source has no result
+ * recent enough or an agent offline, undecided ones past their patience, and those edited since `editedSinceSeconds`.
+ */
+export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; editedSinceSeconds: number }): Promise<number[]> {
+  const rows = await run<{ no: number }>(
+    `SELECT m.no FROM monitors m
+     WHERE m.enabled AND m.target <> '' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no AND s.phase IS NOT NULL)
+       AND (m.updated_at >= $2
+         OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
+         OR (m.state IN ('up', 'degraded', 'down') AND EXISTS (
+           SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+           WHERE s.monitor_no = m.no
+             AND ((a.kind <> 'service' AND coalesce(a.last_seen_at, 0) * 1000 < $1::bigint - ${OFFLINE_AFTER_MS})
+               OR NOT EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+                                AND r.due_at >= $1::bigint - greatest(3 * m.interval_seconds, m.interval_seconds + 60) * 1000)))))
+     ORDER BY m.no`,
+    [when.nowMs, when.editedSinceSeconds],
+  );
+  return rows.map((row) => row.no);
+}
+
+function sourceOf(voter: VoterRow, nowMs: number): Source {
+  const lastSignMs = Math.max((voter.last_seen_at ?? 0) * 1000, voter.newest_at ?? 0);
+  return {
+    agentNo: voter.agent_no,
+    name: voter.name,
+    online: voter.kind === 'service' || nowMs - lastSignMs <= OFFLINE_AFTER_MS,
+    newestAtMs: voter.newest_at,
+    state: voter.state,
+  };
+}

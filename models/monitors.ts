@@ -1,0 +1,238 @@
+import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import type { Monitor, MonitorSecrets, MonitorSettings, MonitorStatus, MonitorType } from '../core/monitor.ts';
+import type { MonitorState } from '../core/monitor-state.ts';
+import { isScheduled, type ScheduleChange } from '../core/schedule.ts';
+import type { Database } from './database.ts';
+import { recordPause, recordResume, resolveDeleted } from './history.ts';
+import type { MonitorRecord } from './records/monitor.ts';
+import { placeMonitor } from './schedule.ts';
+import { inTransaction, runWith } from './sql.ts';
+
+/** A monitor to be stored; `agentIds` are the sources, already checked to be visible to the tenant. */
+export type NewMonitor = {
+  id: string;
+  tenantId: string;
+  settings: MonitorSettings;
+  secrets: MonitorSecrets;
+  agentIds: readonly string[];
+  nowMs: number;
+};
+
+export type MonitorFilter = { type?: MonitorType; status?: MonitorStatus; enabled?: boolean; q?: string };
+
+/** What a change of a monitor may set; an absent part stays. */
+export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
+
+/** The monitor as the change finds it, locked until it is stored. */
+export type LockedMonitor = { monitor: Monitor; secrets: MonitorSecrets; agentIds: string[] };
+
+const NO_CHANGE: ScheduleChange = { occupied: [], emptied: [] };
+
+/** How many monitors a tenant has, for the plan's limit (D-60). */
+export async function countMonitors(database: Database, tenantId: string): Promise<number> {
+  return await database.records.monitors.count({ where: { tenantId } });
+}
+
+/**
+ * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing is stored and
+ * null is returned, however many requests come at once.
+ */
+export async function createMonitor(
+  database: Database,
+  { id, tenantId, settings, secrets, agentIds, nowMs }: NewMonitor,
+  limit: number | null,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await inTransaction(database, async (transaction) => {
+    if (limit !== null && (await isAtLimit(database, { tenantId, limit }, transaction))) return null;
+    const now = Math.floor(nowMs / 1000);
+    const record = await database.records.monitors.create(
+      { id, tenantId, ...settings, sealedSecrets: seal(database, id, secrets), stateSince: nowMs, createdAt: now, updatedAt: now },
+      { transaction, returning: true },
+    );
+    const monitor = monitorOf(record);
+    return { monitor, schedule: await place(database, { monitor, agentIds }, transaction) };
+  });
+}
+
+/** One monitor of a tenant with the ids of its sources, sorted; null when the tenant has no such monitor. */
+export async function findMonitor(database: Database, key: { tenantId: string; id: string }): Promise<{ monitor: Monitor; agentIds: string[] } | null> {
+  const record = await database.records.monitors.findOne({ where: key });
+  if (record === null) return null;
+  return { monitor: monitorOf(record), agentIds: await listSourceIds(database, record.no) };
+}
+
+/** A tenant's monitors by creation, then id; `after` is the last one of the page before. */
+export async function listMonitors(
+  database: Database,
+  query: { tenantId: string; filter?: MonitorFilter; after?: { createdAt: number; id: string }; limit?: number },
+): Promise<Monitor[]> {
+  const records = await database.records.monitors.findAll({
+    where: { [Op.and]: [{ tenantId: query.tenantId }, ...filterConditions(query.filter ?? {}), ...pageCondition(query.after)] },
+    order: [['createdAt', 'ASC'], ['id', 'ASC']],
+    ...(query.limit !== undefined && { limit: query.limit }),
+  });
+  return records.map(monitorOf);
+}
+
+/**
+ * Changes a monitor all or nothing (D-07): `decide` sees the locked monitor and returns what it shall become, or throws to leave it as
+ * it is. Returns null when the tenant has no such monitor. A change of what is measured clears the sources' streaks (D-43).
+ */
+export async function updateMonitor(
+  database: Database,
+  key: { tenantId: string; id: string; nowMs: number },
+  decide: (current: LockedMonitor) => MonitorChange | Promise<MonitorChange>,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await inTransaction(database, async (transaction) => {
+    const record = await lockMonitor(database, key, transaction);
+    if (record === null) return null;
+    const current = monitorOf(record);
+    const secrets = openSecrets(database, record);
+    const change = await decide({ monitor: current, secrets, agentIds: await listSourceIds(database, record.no, transaction) });
+    const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
+    await record.update(
+      { ...change.settings, sealedSecrets: seal(database, key.id, change.secrets), checksVersion, updatedAt: Math.floor(key.nowMs / 1000) },
+      { transaction },
+    );
+    const monitor = monitorOf(record);
+    return { monitor, schedule: await place(database, { monitor, agentIds: change.agentIds }, transaction) };
+  });
+}
+
+/** Pauses a monitor: checking stops, the open incident is resolved; a paused one stays as it is. Null when there is no such monitor. */
+export async function pauseMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await setEnabled(database, key, false);
+}
+
+/** Resumes a paused monitor: pending until the first check completes; any other stays as it is. Null when there is no such monitor. */
+export async function resumeMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await setEnabled(database, key, true);
+}
+
+/** Deletes a monitor; its open incident ends with it, its history stays. Null when the tenant has no such monitor. */
+export async function deleteMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<ScheduleChange | null> {
+  return await inTransaction(database, async (transaction) => {
+    const record = await lockMonitor(database, key, transaction);
+    if (record === null) return null;
+    const run = runWith(database, transaction);
+    await resolveDeleted(run, key.id, key.nowMs);
+    const schedule = await placeMonitor(run, { monitorNo: record.no, agentNos: [], intervalSeconds: record.intervalSeconds, scheduled: false });
+    await record.destroy({ transaction });
+    return schedule;
+  });
+}
+
+/** The vendor monitors among `ids` that belong to the tenant: what `dependencies` may name. */
+export async function listVendorMonitorIds(database: Database, tenantId: string, ids: readonly string[]): Promise<string[]> {
+  const records = await database.records.monitors.findAll({ attributes: ['id'], where: { tenantId, type: 'vendor', id: [...ids] } });
+  return records.map((record) => record.id);
+}
+
+/** Those of `ids` that are monitors of the tenant. */
+export async function listOwnMonitorIds(database: Database, tenantId: string, ids: readonly string[]): Promise<string[]> {
+  const records = await database.records.monitors.findAll({ attributes: ['id'], where: { tenantId, id: [...ids] } });
+  return records.map((record) => record.id);
+}
+
+async function setEnabled(
+  database: Database,
+  key: { tenantId: string; id: string; nowMs: number },
+  enabled: boolean,
+): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+  return await inTransaction(database, async (transaction) => {
+    const record = await lockMonitor(database, key, transaction);
+    if (record === null) return null;
+    if (record.enabled === enabled) return { monitor: monitorOf(record), schedule: NO_CHANGE };
+    const run = runWith(database, transaction);
+    const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: record.sequence + 1, from: record.state, atMs: key.nowMs };
+    await (enabled ? recordResume(run, paused) : recordPause(run, paused));
+    await record.update(
+      { enabled, state: enabled ? 'pending' : 'paused', stateSince: key.nowMs, sequence: paused.sequence, updatedAt: Math.floor(key.nowMs / 1000) },
+      { transaction },
+    );
+    // What sources said before the pause says nothing about now.
+    if (enabled) await run('UPDATE monitor_sources SET state = NULL WHERE monitor_no = $1', [record.no]);
+    const monitor = monitorOf(record);
+    const agentIds = await listSourceIds(database, record.no, transaction);
+    return { monitor, schedule: await place(database, { monitor, agentIds }, transaction) };
+  });
+}
+
+/** Locks the sources first and then the monitor: the evaluator's order, so that the two never wait for each other. */
+async function lockMonitor(database: Database, key: { tenantId: string; id: string }, transaction: Transaction): Promise<MonitorRecord | null> {
+  await runWith(database, transaction)(
+    `SELECT 1 FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY agent_no FOR UPDATE`,
+    [key.id, key.tenantId],
+  );
+  return await database.records.monitors.findOne({ where: { id: key.id, tenantId: key.tenantId }, transaction, lock: transaction.LOCK.UPDATE });
+}
+
+async function isAtLimit(database: Database, { tenantId, limit }: { tenantId: string; limit: number }, transaction: Transaction): Promise<boolean> {
+  await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+  return (await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit;
+}
+
+async function place(database: Database, { monitor, agentIds }: { monitor: Monitor; agentIds: readonly string[] }, transaction: Transaction): Promise<ScheduleChange> {
+  const run = runWith(database, transaction);
+  const agents = agentIds.length === 0 ? [] : await run<{ no: number }>('SELECT no FROM agents WHERE id = ANY($1::text[])', [agentIds]);
+  return await placeMonitor(run, {
+    monitorNo: monitor.no,
+    agentNos: agents.map((agent) => agent.no),
+    intervalSeconds: monitor.intervalSeconds,
+    scheduled: isScheduled(monitor),
+  });
+}
+
+async function listSourceIds(database: Database, monitorNo: number, transaction?: Transaction): Promise<string[]> {
+  const rows = await runWith(database, transaction)<{ id: string }>(
+    `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1 AND a.kind <> 'service' ORDER BY a.id`,
+    [monitorNo],
+  );
+  return rows.map((row) => row.id);
+}
+
+function monitorOf(record: MonitorRecord): Monitor {
+  const { sealedSecrets: _sealed, stateSince, sequence: _sequence, ...rest } = record.get({ plain: true });
+  return { ...rest, stateSinceMs: stateSince };
+}
+
+function seal(database: Database, id: string, secrets: MonitorSecrets): string | null {
+  return Object.keys(secrets).length === 0 ? null : database.secrets.seal(JSON.stringify(secrets), secretsContext(id));
+}
+
+function openSecrets(database: Database, record: MonitorRecord): MonitorSecrets {
+  return record.sealedSecrets === null ? {} : JSON.parse(database.secrets.open(record.sealedSecrets, secretsContext(record.id)));
+}
+
+/** The row and field that a monitor's sealed secrets are bound to. */
+export function secretsContext(monitorId: string): string {
+  return `monitor:${monitorId}:secrets`;
+}
+
+const MEASURED = ['target', 'method', 'expectedStatus', 'bodyMatch', 'followRedirects', 'timeoutMs', 'checkSpec'] as const satisfies readonly (keyof MonitorSettings)[];
+
+function measuresDifferently(current: Monitor, change: MonitorChange, secrets: MonitorSecrets): boolean {
+  const before = [...MEASURED.map((field) => current[field]), secrets];
+  const after = [...MEASURED.map((field) => change.settings[field]), change.secrets];
+  return JSON.stringify(before) !== JSON.stringify(after);
+}
+
+function filterConditions(filter: MonitorFilter): WhereOptions<MonitorRecord>[] {
+  const { type, status, enabled, q } = filter;
+  const contains = q === undefined ? null : { [Op.iLike]: `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%` };
+  return [
+    ...(type === undefined ? [] : [{ type }]),
+    ...(status === undefined ? [] : [{ state: statesOf(status) }]),
+    ...(enabled === undefined ? [] : [{ enabled }]),
+    ...(contains === null ? [] : [{ [Op.or]: [{ name: contains }, { target: contains }] }]),
+  ];
+}
+
+function statesOf(status: MonitorStatus): MonitorState[] {
+  return status === 'pending' ? ['pending', 'unknown'] : [status];
+}
+
+function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<MonitorRecord>[] {
+  if (after === undefined) return [];
+  return [{ [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }] }];
+}

@@ -1,0 +1,39 @@
+import { DataTypes, type CreationOptional, type InferAttributes, type InferCreationAttributes, type Model, type ModelStatic, type Sequelize } from 'sequelize';
+
+export type AgentKind = 'tenant' | 'first_party' | 'service';
+
+/** A row of `agents`: a place that measures. */
+export interface AgentRecord extends Model<InferAttributes<AgentRecord>, InferCreationAttributes<AgentRecord>> {
+  no: CreationOptional<number>;
+  id: string;
+  tenantId: string | null;
+  kind: AgentKind;
+  name: string;
+  region: string | null;
+  capabilities: CreationOptional<string[] | null>;
+  version: CreationOptional<string | null>;
+  arch: CreationOptional<string | null>;
+  tokenFingerprint: CreationOptional<Buffer | null>;
+  revokedAt: CreationOptional<number | null>;
+  lastSeenAt: CreationOptional<number | null>;
+  createdAt: number;
+}
+
+/** Maps `agents` on one connection. */
+export function defineAgentRecord(orm: Sequelize): ModelStatic<AgentRecord> {
+  return orm.define<AgentRecord>('agents', {
+    no: { type: DataTypes.INTEGER, autoIncrement: true },
+    id: { type: DataTypes.TEXT, primaryKey: true },
+    tenantId: DataTypes.TEXT,
+    kind: { type: DataTypes.TEXT, allowNull: false },
+    name: { type: DataTypes.TEXT, allowNull: false },
+    region: DataTypes.TEXT,
+    capabilities: DataTypes.JSONB,
+    version: DataTypes.TEXT,
+    arch: DataTypes.TEXT,
+    tokenFingerprint: DataTypes.BLOB,
+    revokedAt: DataTypes.BIGINT,
+    lastSeenAt: DataTypes.BIGINT,
+    createdAt: { type: DataTypes.BIGINT, allowNull: false },
+  });
+}

@@ -1,0 +1,38 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/** One key of the ring: an id that is written into what it seals, and 32 bytes. */
+export type SecretKey = { id: string; key: Buffer };
+
+/** Seals and opens values at rest. `context` names the row and field: a sealed value moved to another row does not open. */
+export type SecretBox = { seal(plain: string, context: string): string; open(sealed: string, context: string): string };
+
+const ALGORITHM = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * A box over a key ring (D-17): the first key seals, all of them open. Sealed form: `v1.<key id>.<base64url of nonce, tag, ciphertext>`.
+ * Opening throws when the key is not in the ring, or the value or its context was tampered with. Throws on an empty ring.
+ */
+export function createSecretBox(ring: readonly SecretKey[]): SecretBox {
+  const [current] = ring;
+  if (current === undefined) throw new Error('The key ring needs at least one key');
+  const keys = new Map(ring.map(({ id, key }) => [id, key]));
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, current.key, nonce).setAAD(Buffer.from(context));
+      const ciphertext = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      return `v1.${current.id}.${Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString('base64url')}`;
+    },
+    open(sealed, context) {
+      const [version, keyId = '', encoded = ''] = sealed.split('.');
+      const key = keys.get(keyId);
+      if (version !== 'v1' || key === undefined) throw new Error(`A value is sealed with key "${keyId}", which is not in SECRET_KEYS`);
+      const bytes = Buffer.from(encoded, 'base64url');
+      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { PoolClient } from 'pg';
+import { QueryTypes, type Transaction } from 'sequelize';
+import type { Database } from './database.ts';
+
+/** Runs one statement with `$1` parameters where the caller stands (a transaction or none) and returns its rows. */
+export type Run = <Row extends object>(sql: string, bind?: readonly unknown[]) => Promise<Row[]>;
+
+/** Statements inside a transaction of the ORM, or each on its own where none is given. */
+export function runWith(database: Database, transaction?: Transaction): Run {
+  return (sql, bind = []) => database.orm.query(sql, { bind: [...bind], type: QueryTypes.SELECT, ...(transaction && { transaction }) });
+}
+
+/** Statements on a client of the pool. */
+export function runOn(client: Pick<PoolClient, 'query'>): Run {
+  return async <Row extends object>(sql: string, bind: readonly unknown[] = []) => {
+    const { rows } = await client.query<Row>(sql, [...bind]);
+    return rows;
+  };
+}
+
+/** Runs a transaction of the ORM, and again where PostgreSQL chose it as the victim of a deadlock. */
+export async function inTransaction<Result>(database: Database, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+  return await repeatedly(() => database.orm.transaction(work));
+}
+
+/** Runs a transaction on a client of the pool, and again where PostgreSQL chose it as the victim of a deadlock. */
+export async function inPoolTransaction<Result>(database: Database, work: (run: Run, client: PoolClient) => Promise<Result>): Promise<Result> {
+  return await repeatedly(async () => {
+    const client = await database.pool.connect();
+    let broken = false;
+    try {
+      await client.query('BEGIN');
+      const result = await work(runOn(client), client);
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      // A connection that cannot roll back is of no use to anyone else.
+      await client.query('ROLLBACK').catch(() => {
+        broken = true;
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  });
+}
+
+/** SQLSTATEs after which the same transaction may simply run again: deadlock, serialization failure. */
+const REPEATABLE = new Set(['40P01', '40001']);
+const MOST_ATTEMPTS = 3;
+
+async function repeatedly<Result>(transaction: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await transaction();
+    } catch (error) {
+      if (attempt === MOST_ATTEMPTS || !REPEATABLE.has(sqlStateOf(error) ?? '')) throw error;
+    }
+  }
+}
+
+/** PostgreSQL's SQLSTATE (or the system's code) of an error thrown by pg or wrapped by Sequelize; null for any other error. */
+export function sqlStateOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null) return null;
+  if ('original' in error) return sqlStateOf(error.original);
+  return 'code' in error && typeof error.code === 'string' ? error.code : null;
+}

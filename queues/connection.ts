@@ -1,0 +1,166 @@
+import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } from 'bullmq';
+import { Cluster, Redis } from 'ioredis';
+import pg from 'pg';
+
+export type QueueBackendOptions = {
+  /** PostgreSQL that holds the queues when there is no Redis. */
+  databaseUrl: string;
+  /** Redis nodes, `redis://` or `rediss://`; more than one is a Cluster; none means queues in PostgreSQL. */
+  redisUrls: readonly string[];
+  /** First part of every Redis key; default `spotcheck`. PostgreSQL needs none: a database holds one installation. */
+  prefix?: string;
+  /** Told of every connection error; BullMQ goes on by itself when the backend is back. */
+  onError: (error: Error) => void;
+};
+
+/** What a worker does with one job; its result is kept with the job for the board. */
+export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
+
+/** What a worker may be told; everything else is the same for all workers. Locks are in milliseconds. */
+export type JobWorkerOptions = { concurrency: number; lockDurationMs: number; keepCompleted?: number };
+
+/** The one place that knows where queues live: both backends behave alike behind it. */
+export type QueueBackend = {
+  kind: 'postgres' | 'redis';
+  /** The connection of the producers, for whoever else counts in Redis; null on PostgreSQL. */
+  redis: Redis | Cluster | null;
+  createQueue<Data>(name: string): Queue<Data>;
+  createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions): Worker<Data>;
+  /** True when the backend answers within a second. */
+  isReachable(): Promise<boolean>;
+  /** Closes the connections; queues and workers are closed before. */
+  close(): Promise<void>;
+};
+
+/** Failed jobs stay on the board for two days, at most so many of a queue. */
+const KEEP_FAILED = { age: 2 * 86_400, count: 500 };
+
+/** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
+const COMMAND_TIMEOUT_MS = 5000;
+
+/** Opens the backend; connects lazily and reconnects by itself. */
+export function openQueueBackend(options: QueueBackendOptions): QueueBackend {
+  return options.redisUrls.length > 0 ? redisBackend(options) : postgresBackend(options);
+}
+
+function postgresBackend(options: QueueBackendOptions): QueueBackend {
+  const { databaseUrl } = options;
+  const pools: pg.Pool[] = [];
+  let isClosing = false;
+  // Connections that break while we part from them are no news.
+  const onError = (error: Error) => {
+    if (!isClosing) options.onError(error);
+  };
+  const openPool = (max: number) => {
+    const pool = new pg.Pool({
+      connectionString: databaseUrl,
+      max,
+      application_name: 'spotcheck queue',
+      keepAlive: true,
+      connectionTimeoutMillis: COMMAND_TIMEOUT_MS,
+      options: '-c search_path=bullmq -c deadlock_timeout=50ms -c jit=off',
+    });
+    pool.on('error', onError);
+    pools.push(pool);
+    return pool;
+  };
+  const producers = openPool(2);
+  return {
+    kind: 'postgres',
+    redis: null,
+    createQueue: <Data>(name: string) => {
+      const queue = new Queue(name, { connection: producers, skipWaitingForReady: true }, createPostgresBackend);
+      queue.on('error', onError);
+      return asCommonQueue<Data>(queue);
+    },
+    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions) => {
+      // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
+      const worker = new Worker(name, processor, { ...workerOptions(own), connection: openPool(2) }, createPostgresBackend);
+      worker.on('error', onError);
+      return asCommonWorker<Data>(worker);
+    },
+    isReachable: () => answersInTime(producers.query('SELECT 1')),
+    close: async () => {
+      isClosing = true;
+      await Promise.all(pools.map((pool) => pool.end()));
+    },
+  };
+}
+
+function redisBackend({ redisUrls, prefix = 'spotcheck', onError }: QueueBackendOptions): QueueBackend {
+  const clients: (Redis | Cluster)[] = [];
+  const connect = (role: 'producer' | 'worker') => {
+    const client = connectRedis(redisUrls, role);
+    client.on('error', onError);
+    clients.push(client);
+    return client;
+  };
+  const producer = connect('producer');
+  // A hash tag for each queue: all keys of a queue share a slot, and queues spread over a Cluster.
+  const prefixOf = (name: string) => `{${prefix}:${name}}`;
+  return {
+    kind: 'redis',
+    redis: producer,
+    createQueue: <Data>(name: string) => {
+      const queue = new Queue<Data>(name, { connection: producer, prefix: prefixOf(name), skipWaitingForReady: true });
+      queue.on('error', onError);
+      return asCommonQueue<Data>(queue);
+    },
+    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions) => {
+      const worker = new Worker<Data>(name, processor, { ...workerOptions(own), connection: connect('worker'), prefix: prefixOf(name) });
+      worker.on('error', onError);
+      return asCommonWorker<Data>(worker);
+    },
+    isReachable: () => answersInTime(producer.ping()),
+    close: async () => {
+      await Promise.all(clients.map((client) => client.quit().catch(() => client.disconnect())));
+    },
+  };
+}
+
+/** Producers fail fast when Redis is away; workers wait for it as long as it takes. */
+function connectRedis(urls: readonly string[], role: 'producer' | 'worker'): Redis | Cluster {
+  const retryStrategy = (attempt: number) => Math.min(2000, 50 * 2 ** Math.min(attempt, 6));
+  const options =
+    role === 'producer'
+      ? { maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, retryStrategy }
+      : { maxRetriesPerRequest: null, retryStrategy };
+  const [first = ''] = urls;
+  if (urls.length === 1) return new Redis(first, options);
+  const { username, password, protocol } = new URL(first);
+  return new Cluster([...urls], {
+    clusterRetryStrategy: retryStrategy,
+    redisOptions: { ...options, username, password, ...(protocol === 'rediss:' && { tls: {} }) },
+  });
+}
+
+function workerOptions({ concurrency, lockDurationMs, keepCompleted = 0 }: JobWorkerOptions): Omit<WorkerOptions, 'connection'> {
+  return {
+    concurrency,
+    lockDuration: lockDurationMs,
+    // A job of a killed worker comes back; how often is for the processor to limit, which knows what it already did.
+    maxStalledCount: 10,
+    stalledInterval: 15_000,
+    runRetryDelay: 1000,
+    removeOnComplete: { count: keepCompleted },
+    removeOnFail: KEEP_FAILED,
+  };
+}
+
+async function answersInTime(answer: Promise<unknown>): Promise<boolean> {
+  const answered = answer.then(
+    () => true,
+    () => false,
+  );
+  return await Promise.race([answered, new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false).unref())]);
+}
+
+/** The one cast of queues: their classes carry the backend in their type, and nothing outside this file depends on which it is. */
+function asCommonQueue<Data>(queue: unknown): Queue<Data> {
+  return queue as Queue<Data>;
+}
+
+/** The one cast of workers, likewise. */
+function asCommonWorker<Data>(worker: unknown): Worker<Data> {
+  return worker as Worker<Data>;
+}

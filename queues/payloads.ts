@@ -1,0 +1,30 @@
+import type { Vote } from '../core/verdict.ts';
+
+/** A tick of one phase of an agent's interval: the worker reads which monitors stand in it. */
+export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
+
+/** What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and monitors by name. */
+export type CheckOutcome = { checks: number; up: number; degraded: number; down: number; none: number; dropped: number; monitors: string[] };
+
+/** One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` is rounded. */
+export type ResultPayload = {
+  monitorNo: number;
+  agentNo: number;
+  checksVersion: number;
+  dueAtMs: number;
+  finishedAtMs: number;
+  verdict: Vote;
+  cause: string | null;
+  reason: string | null;
+  latencyMs: number | null;
+  httpStatus: number | null;
+};
+
+/** Results are the only payload that is more than ids: they are not stored before the evaluator stores them. */
+export type EvaluateJob = { results: ResultPayload[] };
+
+/** One attempt of a delivery. */
+export type DeliverJob = { deliveryId: string };
+
+/** One run of a chore. */
+export type MaintainJob = Record<string, never>;

@@ -1,0 +1,78 @@
+import type { Queue } from 'bullmq';
+import { phaseStartMs } from '../core/phases.ts';
+import type { SchedulePhase } from '../core/schedule.ts';
+import type { CheckJob } from './payloads.ts';
+
+/**
+ * A tick's job fires this long before the phase it stands for, in milliseconds: time to fetch it and to read its monitors, so that
+ * each probe starts on its own local timer at its own due time.
+ */
+export const EARLY_MS = 300;
+
+/** A scheduler whose next tick is overdue by more than this has lost its job, in milliseconds beyond its interval. */
+const OVERDUE_MS = 60_000;
+
+/** Job schedulers read in one round. */
+const PAGE = 500;
+
+/** Gives an occupied phase its job scheduler; an existing one stays as it is. */
+export async function addPhase(queue: Queue<CheckJob>, place: SchedulePhase): Promise<void> {
+  const every = place.intervalSeconds * 1000;
+  await queue.upsertJobScheduler(
+    schedulerId(place),
+    { every, offset: schedulerOffset(place) },
+    { name: `every ${place.intervalSeconds} s, phase ${place.phase}`, data: { agentNo: place.agentNo, intervalSeconds: place.intervalSeconds, phase: place.phase } },
+  );
+}
+
+/** Takes the job scheduler of an empty phase away, with its waiting job. */
+export async function removePhase(queue: Queue<CheckJob>, place: SchedulePhase): Promise<void> {
+  await queue.removeJobScheduler(schedulerId(place));
+}
+
+/** The moment, in Unix milliseconds, at which the phase of a tick begins: the job's own time plus the head start. */
+export function phaseBeginsAt(jobId: string): number {
+  return Number(jobId.slice(jobId.lastIndexOf(':') + 1)) + EARLY_MS;
+}
+
+/**
+ * Makes a queue's job schedulers exactly those of the occupied phases: adds the missing ones and those that lost their job, removes the
+ * others. Returns how many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is wrong.
+ */
+export async function reconcileQueue(
+  queue: Queue<CheckJob>,
+  occupied: readonly SchedulePhase[],
+  when: { nowMs: number; thorough: boolean },
+): Promise<{ added: number; removed: number }> {
+  if (!when.thorough && (await queue.getJobSchedulersCount()) === occupied.length) return { added: 0, removed: 0 };
+  const wanted = new Map(occupied.map((place) => [schedulerId(place), place]));
+  const present = await readSchedulers(queue);
+  const missing = [...wanted].filter(([id, place]) => isMissing(present.get(id), place, when.nowMs));
+  const surplus = [...present.keys()].filter((id) => !wanted.has(id));
+  for (const [, place] of missing) await addPhase(queue, place);
+  for (const id of surplus) await queue.removeJobScheduler(id);
+  return { added: missing.length, removed: surplus.length };
+}
+
+async function readSchedulers(queue: Queue<CheckJob>): Promise<Map<string, number>> {
+  const present = new Map<string, number>();
+  for (let start = 0; ; start += PAGE) {
+    const page = await queue.getJobSchedulers(start, start + PAGE - 1, true);
+    for (const scheduler of page) present.set(scheduler.key, scheduler.next ?? 0);
+    if (page.length < PAGE) return present;
+  }
+}
+
+function isMissing(nextMs: number | undefined, place: SchedulePhase, nowMs: number): boolean {
+  return nextMs === undefined || nextMs < nowMs - place.intervalSeconds * 1000 - OVERDUE_MS;
+}
+
+function schedulerId(place: SchedulePhase): string {
+  return `${place.intervalSeconds}s-phase-${place.phase}`;
+}
+
+/** BullMQ takes an offset of 0 for "no alignment", so that the phase that would have it fires a millisecond later. */
+function schedulerOffset(place: SchedulePhase): number {
+  const every = place.intervalSeconds * 1000;
+  return (phaseStartMs(place.intervalSeconds, place.phase) - EARLY_MS + every) % every || 1;
+}
