@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+
+/** How long a connect link works, in seconds (D-55). */
+const LIFETIME_SECONDS = 3600;
+
+/** 32 bytes make 43 characters of base64url: within Telegram's 64 for a start parameter. */
+const CODE_BYTES = 32;
+
+/** The code of a connect link, and what is kept of it. */
+export type ConnectCode = { code: string; fingerprint: Buffer; expiresAtSeconds: number };
+
+/** A new single-use code that expires after an hour (D-55). `randomBytes` must be a cryptographic source. */
+export function generateConnectCode(randomBytes: (size: number) => Buffer, nowMs: number): ConnectCode {
+  const code = randomBytes(CODE_BYTES).toString('base64url');
+  return { code, fingerprint: fingerprintOf(code), expiresAtSeconds: Math.floor(nowMs / 1000) + LIFETIME_SECONDS };
+}
+
+/** SHA-256 of a code: what the database holds, so that a stolen table connects nothing. */
+function fingerprintOf(code: string): Buffer {
+  return createHash('sha256').update(code).digest();
+}

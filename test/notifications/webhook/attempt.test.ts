@@ -1,0 +1,241 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { verify } from '@octokit/webhooks-methods';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { Webhook } from 'standardwebhooks';
+import { buildTestMessage } from '../../../core/envelope.ts';
+import { createHttpClient } from '../../../net/http-client.ts';
+import { createWebhookAgent } from '../../../notifications/webhook/agent.ts';
+import { attemptWebhook, type WebhookDelivery, type WebhookSending } from '../../../notifications/webhook/attempt.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
+import { startHttpServer, startRawServer } from '../../helpers/http-server.ts';
+import { until } from '../../helpers/until.ts';
+
+const SECRET = generateSigningSecret(randomBytes);
+const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+const OPEN = createHttpClient({ allowPrivateNetwork: true });
+
+let authority: TestAuthority;
+let keys: KeyPair;
+
+test.before(async () => {
+  authority = await TestAuthority.create();
+  authority.trust();
+  keys = await authority.issue({ hosts: ['127.0.0.1', 'localhost'] });
+});
+
+test('a delivery is a signed POST of its envelope that independent verifiers accept', async (t) => {
+  const received: { request: IncomingMessage; body: string }[] = [];
+  const { port } = await receive(t, async (request, response) => {
+    received.push({ request, body: await text(request) });
+    response.writeHead(202).end('thank you');
+  });
+  const result = await attempt(t, port);
+  t.like(result, { outcome: 'delivered', statusCode: 202, error: null, response: 'thank you' });
+  t.is(received.length, 1);
+  const [{ request, body } = { request: undefined, body: '' }] = received;
+  t.is(request?.method, 'POST');
+  t.is(request?.url, '/hook?team=ops');
+  t.like(request?.headers, { 'content-type': 'application/json', 'x-service-event': 'monitor.up', 'x-service-delivery': 'dlv_1' });
+  await assertVerified(t, { headers: request?.headers ?? {}, body });
+  const envelope = JSON.parse(body);
+  t.like(envelope, { ...MESSAGE, delivery_id: 'dlv_1' });
+  t.is(envelope.sent_at, Number(request?.headers['x-service-timestamp']));
+});
+
+test('a retry has the same id, and its own moment and signatures', async (t) => {
+  const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const { port } = await receive(t, async (request, response) => {
+    received.push({ headers: request.headers, body: await text(request) });
+    response.writeHead(500).end();
+  });
+  let nowMs = Date.now();
+  const now = (): number => nowMs;
+  await attempt(t, port, { sending: { now } });
+  nowMs += 5000;
+  await attempt(t, port, { delivery: { attempt: 2 }, sending: { now } });
+  const [first, second] = received;
+  t.is(first?.headers['x-service-delivery'], second?.headers['x-service-delivery']);
+  t.is(Number(second?.headers['x-service-timestamp']) - Number(first?.headers['x-service-timestamp']), 5);
+  t.not(first?.headers['x-service-signature'], second?.headers['x-service-signature']);
+  for (const one of received) await assertVerified(t, one);
+});
+
+const STATUSES: readonly [number, 'delivered' | 'retry' | 'failed'][] = [
+  [200, 'delivered'], [204, 'delivered'], [299, 'delivered'],
+  [301, 'failed'], [304, 'failed'], [307, 'failed'],
+  [400, 'failed'], [404, 'failed'], [410, 'failed'], [429, 'failed'],
+  [500, 'retry'], [503, 'retry'], [599, 'retry'],
+];
+for (const [status, outcome] of STATUSES) {
+  test(`an answer ${status} is ${outcome}`, async (t) => {
+    const { port } = await receive(t, (_request, response) => void response.writeHead(status).end());
+    const result = await attempt(t, port);
+    t.is(result.outcome, outcome);
+    t.is(result.statusCode, status);
+    t.is(result.error === null, outcome === 'delivered');
+  });
+}
+
+test('a redirect is not followed, be it to the receiver itself', async (t) => {
+  const paths: (string | undefined)[] = [];
+  const { port } = await receive(t, (request, response) => {
+    paths.push(request.url);
+    response.writeHead(308, { Location: '/elsewhere' }).end();
+  });
+  const result = await attempt(t, port);
+  t.is(result.error, 'The endpoint answered 308; redirects are not followed');
+  t.deepEqual(paths, ['/hook?team=ops']);
+});
+
+test('a receiver that never answers is given up at the deadline and retried', async (t) => {
+  const { port } = await receive(t, () => undefined);
+  const result = await attempt(t, port, { sending: { deadlineMs: 150 } });
+  t.like(result, { outcome: 'retry', statusCode: null, response: null });
+  t.true(result.durationMs >= 140 && result.durationMs < 2000, `${result.durationMs} ms`);
+});
+
+test('the deadline spans the body: a 200 that dribbles on and on is no success', async (t) => {
+  const { port } = await receive(t, (_request, response) => {
+    response.writeHead(200);
+    const dribble = setInterval(() => response.write('.'), 20);
+    response.once('close', () => clearInterval(dribble));
+  });
+  const result = await attempt(t, port, { sending: { deadlineMs: 2000 } });
+  t.like(result, { outcome: 'retry', statusCode: 200 });
+  t.true(result.durationMs < 4000, `${result.durationMs} ms`);
+});
+
+test('a 404 is final even if its body never ends', async (t) => {
+  const { port } = await receive(t, (_request, response) => void response.writeHead(404).write('wait for it'));
+  t.like(await attempt(t, port, { sending: { deadlineMs: 2000 } }), { outcome: 'failed', statusCode: 404, error: 'The endpoint answered 404' });
+});
+
+test('of a huge answer the first kilobyte is kept and the connection closed', async (t) => {
+  let closed = false;
+  const { port } = await receive(t, (_request, response) => {
+    response.writeHead(200);
+    const pour = (): void => void (response.writable && response.write('x'.repeat(65_536), pour));
+    pour();
+    response.once('close', () => (closed = true));
+  });
+  const result = await attempt(t, port);
+  t.is(result.outcome, 'delivered');
+  t.is(result.response, 'x'.repeat(1024));
+  await until(() => closed);
+});
+
+test('what is kept of an answer is printable', async (t) => {
+  const { port } = await receive(t, (_request, response) => void response.end(Buffer.from([0x6f, 0x6b, 0x00, 0x1b, 0x0a, 0xff])));
+  t.is((await attempt(t, port)).response, 'ok\uFFFD\uFFFD\n\uFFFD');
+});
+
+test('a receiver that hangs up without an answer is retried later, not at once', async (t) => {
+  const { port, connections } = await receive(t, (request) => request.socket.destroy());
+  t.like(await attempt(t, port), { outcome: 'retry', statusCode: null });
+  t.is(connections(), 1);
+});
+
+test('a receiver that nobody runs is retried', async (t) => {
+  t.like(await attempt(t, 1), { outcome: 'retry', statusCode: null, error: 'Connection refused' });
+});
+
+test('a receiver that hangs up during the handshake is retried', async (t) => {
+  const { port, connections } = await startRawServer(t, (socket) => socket.destroy());
+  t.like(await attempt(t, port), { outcome: 'retry', statusCode: null });
+  t.is(connections(), 1);
+});
+
+test('a name that does not resolve is retried', async (t) => {
+  t.like(await attempt(t, 443, { delivery: { url: 'https://nowhere.invalid/hook' } }), { outcome: 'retry', statusCode: null });
+});
+
+const BAD_CERTIFICATES = {
+  'of an unknown authority': async () => (await TestAuthority.create()).issue({ hosts: ['127.0.0.1'] }),
+  'that has expired': () => authority.issue({ hosts: ['127.0.0.1'], validFromDays: -30, validForDays: -1 }),
+  'for another host': () => authority.issue({ hosts: ['hooks.example'] }),
+};
+for (const [flaw, issue] of Object.entries(BAD_CERTIFICATES)) {
+  test(`a certificate ${flaw} is told nothing, and the delivery retried`, async (t) => {
+    let requests = 0;
+    const { port } = await startHttpServer(t, () => (requests += 1), await issue());
+    t.like(await attempt(t, port), { outcome: 'retry', statusCode: null });
+    t.is(requests, 0);
+  });
+}
+
+test('what speaks no TLS is retried', async (t) => {
+  const { port } = await startRawServer(t, (socket) => void socket.end('220 mail.example ESMTP\r\n'));
+  t.is((await attempt(t, port)).outcome, 'retry');
+});
+
+test('a private address is refused by the guard, for good and before any connection', async (t) => {
+  const { port, connections } = await receive(t, (_request, response) => void response.end());
+  const http = createHttpClient({ allowPrivateNetwork: false });
+  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
+    t.is((await attempt(t, port, { delivery: { url: `https://${host}:${port}/` }, sending: { http } })).outcome, 'failed', host);
+  }
+  t.is(connections(), 0);
+});
+
+test('a URL that is not https is never asked', async (t) => {
+  const { port, connections } = await startHttpServer(t, (_request, response) => void response.end());
+  t.like(await attempt(t, port, { delivery: { url: `http://127.0.0.1:${port}/` } }), { outcome: 'failed', error: 'The URL must be an https URL, not http' });
+  t.is(connections(), 0);
+});
+
+test('first attempts share a connection, a retry has one of its own', async (t) => {
+  const { port, connections } = await receive(t, (_request, response) => void response.end());
+  const sending = sendingOf(t);
+  await attempt(t, port, { sending });
+  await untilKept(sending);
+  await attempt(t, port, { sending });
+  t.is(connections(), 1);
+  await untilKept(sending);
+  await attempt(t, port, { delivery: { attempt: 2 }, sending });
+  t.is(connections(), 2);
+});
+
+test('a kept connection that breaks before an answer costs no attempt', async (t) => {
+  const seen = new WeakSet<object>();
+  const { port, connections } = await receive(t, (request, response) => {
+    if (seen.has(request.socket)) request.socket.destroy();
+    else response.end();
+    seen.add(request.socket);
+  });
+  const sending = sendingOf(t);
+  await attempt(t, port, { sending });
+  await untilKept(sending);
+  t.like(await attempt(t, port, { sending }), { outcome: 'delivered', statusCode: 200 });
+  t.is(connections(), 2);
+});
+
+type Overrides = { delivery?: Partial<WebhookDelivery>; sending?: Partial<WebhookSending> };
+
+async function attempt(t: ExecutionContext, port: number, { delivery, sending }: Overrides = {}) {
+  const url = `https://127.0.0.1:${port}/hook?team=ops`;
+  return await attemptWebhook({ url, signingSecret: SECRET, deliveryId: 'dlv_1', attempt: 1, message: MESSAGE, ...delivery }, { ...sendingOf(t), ...sending });
+}
+
+function sendingOf(t: ExecutionContext): WebhookSending {
+  const agent = createWebhookAgent();
+  t.teardown(() => agent.destroy());
+  return { http: OPEN, agent, deadlineMs: 5000, now: Date.now };
+}
+
+function receive(t: ExecutionContext, listener: RequestListener) {
+  return startHttpServer(t, listener, keys);
+}
+
+async function assertVerified(t: ExecutionContext, { headers, body }: { headers: IncomingHttpHeaders; body: string }): Promise<void> {
+  t.true(await verify(SECRET, body, String(headers['x-service-signature'])));
+  t.notThrows(() => new Webhook(SECRET).verify(body, headers as Record<string, string>));
+}
+
+/** The agent takes a connection back a moment after the answer's end. */
+async function untilKept({ agent }: WebhookSending): Promise<void> {
+  await until(() => Object.values(agent.freeSockets).flat().length);
+}

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import { verify } from '@octokit/webhooks-methods';
+import test from 'ava';
+import * as fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import { signDelivery } from '../../../notifications/webhook/signature.ts';
+import { decodeSigningSecret, generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+
+const SECRET = generateSigningSecret(randomBytes);
+const DELIVERY = { event: 'monitor.down', deliveryId: 'dlv_1', sentAtSeconds: Math.floor(Date.now() / 1000) };
+
+test('a signing secret is whsec_ and 32 random bytes in base64, and never the same', (t) => {
+  t.regex(SECRET, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.is(decodeSigningSecret(SECRET).length, 32);
+  t.not(generateSigningSecret(randomBytes), SECRET);
+});
+
+test('the headers name the event, the delivery and the moment of sending', (t) => {
+  const headers = signDelivery({ ...DELIVERY, body: Buffer.from('{}') }, SECRET);
+  t.like(headers, {
+    'X-Service-Event': 'monitor.down',
+    'X-Service-Delivery': 'dlv_1',
+    'X-Service-Timestamp': String(DELIVERY.sentAtSeconds),
+    'webhook-id': 'dlv_1',
+    'webhook-timestamp': String(DELIVERY.sentAtSeconds),
+  });
+});
+
+test('a body, key and signature computed elsewhere agree', (t) => {
+  // printf '{"version":"1"}' | openssl dgst -sha256 -hmac 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='
+  const headers = signDelivery({ ...DELIVERY, body: Buffer.from('{"version":"1"}') }, 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=');
+  t.is(headers['X-Service-Signature'], 'sha256=48a430bcbca2002668fd119d8119b1b269781bb946c197a4dd47c44a162aa469');
+});
+
+test('independent verifiers accept every body, and refuse it with one byte changed', async (t) => {
+  const standard = new Webhook(SECRET);
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), async (value) => {
+      const text = JSON.stringify({ value });
+      const headers = signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET);
+      const signature = headers['X-Service-Signature'] ?? '';
+      t.true(await verify(SECRET, text, signature));
+      t.notThrows(() => standard.verify(text, headers));
+      t.false(await verify(SECRET, `${text} `, signature));
+      t.throws(() => standard.verify(`${text} `, headers));
+    }),
+  );
+});
+
+test('the timestamp is no part of the service\'s own signature, and part of the standard one', (t) => {
+  const body = Buffer.from('{}');
+  const first = signDelivery({ ...DELIVERY, body }, SECRET);
+  const later = signDelivery({ ...DELIVERY, body, sentAtSeconds: DELIVERY.sentAtSeconds + 5 }, SECRET);
+  t.is(first['X-Service-Signature'], later['X-Service-Signature']);
+  t.not(first['webhook-signature'], later['webhook-signature']);
+});

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { verify } from '@octokit/webhooks-methods';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { createHttpClient } from '../../../net/http-client.ts';
+import { createWebhookAgent } from '../../../notifications/webhook/agent.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signing-secret.ts';
+import { sendTestDelivery } from '../../../notifications/webhook/test-delivery.ts';
+import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
+import { startHttpServer } from '../../helpers/http-server.ts';
+
+const SECRET = generateSigningSecret(randomBytes);
+let keys: KeyPair;
+
+test.before(async () => {
+  const authority = await TestAuthority.create();
+  authority.trust();
+  keys = await authority.issue({ hosts: ['127.0.0.1'] });
+});
+
+test('a receiver that answers 2xx has passed, and saw a signed monitor.up marked as a test', async (t) => {
+  const bodies: string[] = [];
+  const signatures: string[] = [];
+  const problem = await tryReceiver(t, async (request, response) => {
+    signatures.push(String(request.headers['x-service-signature']));
+    bodies.push(await text(request));
+    response.end();
+  });
+  t.is(problem, null);
+  t.is(bodies.length, 1);
+  const [body = ''] = bodies;
+  t.like(JSON.parse(body), { version: '1', event: 'monitor.up', state: 'up', test: true, delivery_id: 'dlv_test' });
+  t.true(await verify(SECRET, body, signatures[0] ?? ''));
+});
+
+test('a 5xx fails at once: a test delivery is never retried', async (t) => {
+  let requests = 0;
+  const problem = await tryReceiver(t, (_request, response) => {
+    requests += 1;
+    response.writeHead(503).end();
+  });
+  t.is(problem, 'test delivery failed: The endpoint answered 503');
+  t.is(requests, 1);
+});
+
+test('silence fails at the deadline and says so', async (t) => {
+  t.regex((await tryReceiver(t, () => undefined, { deadlineMs: 300 })) ?? '', /^test delivery failed: .*[Tt]imed out/);
+});
+
+test('a certificate that nobody trusts fails and says so', async (t) => {
+  const untrusted = await (await TestAuthority.create()).issue({ hosts: ['127.0.0.1'] });
+  t.regex((await tryReceiver(t, (_request, response) => void response.end(), { keyPair: untrusted })) ?? '', /^test delivery failed: .*certificate/);
+});
+
+async function tryReceiver(t: ExecutionContext, listener: RequestListener, { deadlineMs = 5000, keyPair = keys } = {}): Promise<string | null> {
+  const { port } = await startHttpServer(t, listener, keyPair);
+  const agent = createWebhookAgent();
+  t.teardown(() => agent.destroy());
+  const webhook = { url: `https://127.0.0.1:${port}/`, signingSecret: SECRET, deliveryId: 'dlv_test', publicUrl: 'https://spotcheck.example' };
+  return await sendTestDelivery(webhook, { http: createHttpClient({ allowPrivateNetwork: true }), agent, deadlineMs, now: Date.now });
+}

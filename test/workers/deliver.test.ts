@@ -1,0 +1,287 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestListener } from 'node:http';
+import { json } from 'node:stream/consumers';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { ChannelType } from '../../core/channel.ts';
+import { buildTestMessage } from '../../core/envelope.ts';
+import { createChannel, updateChannel } from '../../models/channels.ts';
+import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { claimDelivery, findPendingDelivery, insertDeliveries } from '../../models/deliveries.ts';
+import { createSecretBox } from '../../models/secret-box.ts';
+import { runOn } from '../../models/sql.ts';
+import { createHttpClient } from '../../net/http-client.ts';
+import { createWebhookAgent } from '../../notifications/webhook/agent.ts';
+import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
+import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
+import { createDeliverer, type DeliverOptions, type DeliverResult } from '../../workers/deliver.ts';
+import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
+import { until } from '../helpers/until.ts';
+
+const DEADLINE_MS = 8000;
+const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+
+let testDatabase: TestDatabase;
+let database: Database;
+let keys: KeyPair;
+let made = 0;
+
+test.before(async () => {
+  const authority = await TestAuthority.create();
+  authority.trust();
+  keys = await authority.issue({ hosts: ['127.0.0.1'] });
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+});
+
+test.after.always(async () => {
+  await closeDatabase(database);
+  await testDatabase.drop();
+});
+
+test('a delivery that is answered 2xx is finished, recorded, counted and logged', async (t) => {
+  const { deliver, receiver, log, outcomes } = await prepare(t, (_request, response) => void response.end('ok'));
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(id), { outcome: 'delivered' });
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1, claimed_until: null });
+  t.like((await attemptsOf(id))[0], { attempt: 1, outcome: 'delivered', status_code: 200, error: null, response: 'ok' });
+  t.deepEqual(outcomes, ['delivered']);
+  const [line] = log;
+  t.like(line, { text: 'delivery.attempted', delivery_id: id, channel_id: channelId, monitor_id: 'mon_1', attempt: 1, outcome: 'delivered' });
+  t.is(typeof line?.['duration_ms'], 'number');
+});
+
+test('neither the log nor the rows of an attempt show the URL or the secret', async (t) => {
+  const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.writeHead(500).end());
+  const { id, signingSecret } = await addDelivery(`${receiver.url}hidden-path`);
+  await deliver(id);
+  const shown = JSON.stringify([log, await attemptsOf(id), await deliveryOf(id)]);
+  t.false(shown.includes('hidden-path'));
+  t.false(shown.includes(signingSecret));
+});
+
+test('a 500 is retried after about five seconds, with the same id, and then delivered', async (t) => {
+  const ids: unknown[] = [];
+  const { deliver, receiver, clock, jobs } = await prepare(t, async (request, response) => {
+    ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
+    response.writeHead(ids.length === 1 ? 500 : 200).end();
+  });
+  const { id } = await addDelivery(receiver.url);
+  const first = await deliver(id);
+  const retryInMs = retryOf(first);
+  t.true(retryInMs >= 4000 && retryInMs <= 6000, `${retryInMs} ms`);
+  t.deepEqual(jobs, [{ deliveryId: id, attempt: 2, delayMs: retryInMs }]);
+  t.like((await attemptsOf(id))[0], { outcome: 'retry', status_code: 500, error: 'The endpoint answered 500' });
+  clock.offsetMs += retryInMs;
+  t.deepEqual(await deliver(id), { outcome: 'delivered' });
+  t.deepEqual(ids, [id, id]);
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 2 });
+});
+
+test('a job that comes before the retry is due waits for it and tries nothing', async (t) => {
+  const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(503).end());
+  const { id } = await addDelivery(receiver.url);
+  const retryInMs = retryOf(await deliver(id));
+  clock.offsetMs += 1000;
+  const early = postponementOf(await deliver(id));
+  t.true(early > 0 && early <= retryInMs - 1000, `${early} ms`);
+  t.is(receiver.requests(), 1);
+});
+
+test('after three retries a delivery has failed, and no further job is added', async (t) => {
+  const { deliver, receiver, clock, jobs } = await prepare(t, (_request, response) => void response.writeHead(500).end());
+  const { id } = await addDelivery(receiver.url);
+  const outcomes: DeliverResult[] = [];
+  for (let run = 1; run <= 4; run += 1) {
+    outcomes.push(await deliver(id));
+    clock.offsetMs += 200_000;
+  }
+  t.deepEqual(outcomes.map((result) => 'outcome' in result && result.outcome), ['retry', 'retry', 'retry', 'failed']);
+  t.deepEqual(jobs.map((job) => job.attempt), [2, 3, 4]);
+  t.deepEqual(await deliver(id), { outcome: 'skipped' });
+  t.is(receiver.requests(), 4);
+  t.like(await deliveryOf(id), { outcome: 'failed', attempts: 4 });
+  t.is((await attemptsOf(id)).at(-1)?.outcome, 'failed');
+});
+
+test('a 404 is final after one attempt', async (t) => {
+  const { deliver, receiver, jobs } = await prepare(t, (_request, response) => void response.writeHead(404).end());
+  const { id } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(id), { outcome: 'failed' });
+  t.deepEqual(jobs, []);
+  t.is((await deliveryOf(id)).outcome, 'failed');
+});
+
+test('of the same job run many times at once, one reaches the receiver', async (t) => {
+  const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
+  const { id } = await addDelivery(receiver.url);
+  const results = await Promise.all(Array.from({ length: 4 }, () => deliver(id)));
+  t.is(results.filter((result) => 'outcome' in result && result.outcome === 'delivered').length, 1);
+  t.is(receiver.requests(), 1);
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1 });
+});
+
+test('an attempt that its worker did not survive is made again when its claim has expired, and stays counted', async (t) => {
+  const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.end());
+  const { id } = await addDelivery(receiver.url);
+  await claimDelivery(database, id, { nowMs: clock.now(), claimMs: 10_000 });
+  const waitMs = postponementOf(await deliver(id));
+  t.true(waitMs > 9000 && waitMs <= 10_000, `${waitMs} ms`);
+  clock.offsetMs += waitMs;
+  t.deepEqual(await deliver(id), { outcome: 'delivered' });
+  t.deepEqual((await attemptsOf(id)).map(({ attempt, outcome }) => ({ attempt, outcome })), [
+    { attempt: 1, outcome: null },
+    { attempt: 2, outcome: 'delivered' },
+  ]);
+  t.is(receiver.requests(), 1);
+});
+
+test('a receiver that we never survive is not called for ever: the last attempt is made up for once', async (t) => {
+  const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(500).end());
+  const dieInside = async (id: string, times: number): Promise<void> => {
+    for (let attempt = 1; attempt <= times; attempt += 1) {
+      await claimDelivery(database, id, { nowMs: clock.now(), claimMs: 1000 });
+      clock.offsetMs += 1000;
+    }
+  };
+  const [once, often] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
+  await dieInside(once.id, 4);
+  t.deepEqual(await deliver(once.id), { outcome: 'failed' });
+  t.is(receiver.requests(), 1);
+  await dieInside(often.id, 5);
+  t.deepEqual(await deliver(often.id), { outcome: 'failed' });
+  t.is(receiver.requests(), 1);
+  t.is((await attemptsOf(often.id)).at(-1)?.error, 'Given up: the attempts before were cut short');
+});
+
+test('a channel that was disabled in the meantime ends its deliveries with that reason', async (t) => {
+  const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
+  const { id, tenantId, channelId } = await addDelivery(receiver.url);
+  await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
+  t.deepEqual(await deliver(id), { outcome: 'failed' });
+  t.is((await attemptsOf(id))[0]?.error, 'The channel is disabled');
+  t.is(receiver.requests(), 0);
+});
+
+test('a delivery to a channel type that nothing is sent to fails, and does not pretend', async (t) => {
+  const { deliver } = await prepare(t, (_request, response) => void response.end());
+  const { id } = await addDelivery('https://unused.example/', 'telegram');
+  t.deepEqual(await deliver(id), { outcome: 'failed' });
+  t.is((await attemptsOf(id))[0]?.error, 'This installation sends nothing to channels of type telegram');
+});
+
+test('a delivery that is gone is skipped', async (t) => {
+  const { deliver } = await prepare(t, (_request, response) => void response.end());
+  t.deepEqual(await deliver('dlv_none'), { outcome: 'skipped' });
+});
+
+test('a queue that is away loses no retry: it is stored before its job is added', async (t) => {
+  const enqueueDelivery = (): Promise<void> => Promise.reject(new Error('queue away'));
+  const { deliver, receiver, clock, log } = await prepare(t, (_request, response) => void response.writeHead(500).end(), { enqueueDelivery });
+  const { id } = await addDelivery(receiver.url);
+  const retryInMs = retryOf(await deliver(id));
+  const pending = await findPendingDelivery(database, id);
+  t.true((pending?.dueAtMs ?? 0) > clock.now() + retryInMs - 2000);
+  t.is(log.at(-1)?.text, 'delivery.retry_not_queued');
+});
+
+test('an attempt that breaks inside the service is recorded, logged and retried', async (t) => {
+  const sendWebhook = (): Promise<never> => Promise.reject(new Error('too many open files'));
+  const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.end(), { sendWebhook });
+  const { id } = await addDelivery(receiver.url);
+  t.true(retryOf(await deliver(id)) > 0);
+  t.like((await attemptsOf(id))[0], { outcome: 'retry', error: 'The attempt broke off inside the service' });
+  t.is(log[0]?.text, 'delivery.broke_off');
+});
+
+test('a receiver that hangs holds four deliveries and delays no other receiver\'s', async (t) => {
+  let hanging = 0;
+  const held: (() => void)[] = [];
+  const { deliver, receiver } = await prepare(t, (request, response) => {
+    if (request.url !== '/hang') return void response.end();
+    hanging += 1;
+    held.push(() => response.end());
+  });
+  const hung = await addDelivery(`${receiver.url}hang`);
+  const more = await Promise.all(Array.from({ length: 9 }, () => addDeliveryTo(hung)));
+  const under = [hung.id, ...more].map((id) => deliver(id));
+  const postponed: number[] = [];
+  for (const run of under) void run.then((result) => 'postponeMs' in result && postponed.push(result.postponeMs));
+  await until(() => hanging === 4 && postponed.length === 6);
+  t.deepEqual(await deliver((await addDelivery(receiver.url)).id), { outcome: 'delivered' });
+  t.is(hanging, 4);
+  for (const release of held) release();
+  const results = await Promise.all(under);
+  t.is(results.filter((result) => 'outcome' in result && result.outcome === 'delivered').length, 4);
+});
+
+type Line = Record<string, unknown> & { text: string };
+
+/** A deliverer with everything real but the clock, which can be put forward, and a receiver for it. */
+async function prepare(t: ExecutionContext, listener: RequestListener, overrides: Partial<DeliverOptions> = {}) {
+  let requests = 0;
+  const counted: RequestListener = (request, response) => {
+    requests += 1;
+    listener(request, response);
+  };
+  const { port } = await startHttpServer(t, counted, keys);
+  const agent = createWebhookAgent();
+  t.teardown(() => agent.destroy());
+  const http = createHttpClient({ allowPrivateNetwork: true });
+  const clock = { offsetMs: 0, now: () => Date.now() + clock.offsetMs };
+  const log: Line[] = [];
+  const note = (fields: object, text: string): void => void log.push({ ...fields, text });
+  const jobs: { deliveryId: string; attempt: number; delayMs: number }[] = [];
+  const outcomes: string[] = [];
+  const deliver = createDeliverer({
+    database,
+    sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
+    deadlineMs: DEADLINE_MS,
+    retrySeconds: [5, 25, 125],
+    enqueueDelivery: (job) => Promise.resolve(void jobs.push(job)),
+    now: clock.now,
+    random: Math.random,
+    log: { info: note, warn: note },
+    onAttempt: (outcome) => void outcomes.push(outcome),
+    ...overrides,
+  });
+  return { deliver, receiver: { url: `https://127.0.0.1:${port}/`, requests: () => requests }, clock, log, jobs, outcomes };
+}
+
+async function addDelivery(url: string, type: ChannelType = 'webhook') {
+  made += 1;
+  const [tenantId, channelId] = [`ten_${made}`, `nch_${made}`];
+  const signingSecret = generateSigningSecret(randomBytes);
+  await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+  await createChannel(database, { id: channelId, tenantId, type, name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook: { url, signingSecret }, nowMs: 0 });
+  return { id: await addDeliveryTo({ tenantId, channelId }), tenantId, channelId, signingSecret };
+}
+
+async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channelId: string }): Promise<string> {
+  made += 1;
+  const id = `dlv_${made}`;
+  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs: Date.now() }]);
+  return id;
+}
+
+function retryOf(result: DeliverResult): number {
+  if (!('retryInMs' in result) || result.retryInMs === undefined) throw new Error(`no retry: ${JSON.stringify(result)}`);
+  return result.retryInMs;
+}
+
+function postponementOf(result: DeliverResult): number {
+  if (!('postponeMs' in result)) throw new Error(`not postponed: ${JSON.stringify(result)}`);
+  return result.postponeMs;
+}
+
+async function deliveryOf(id: string) {
+  const { rows } = await database.pool.query('SELECT outcome, attempts, claimed_until, next_attempt_at FROM deliveries WHERE id = $1', [id]);
+  return rows[0];
+}
+
+async function attemptsOf(id: string) {
+  const { rows } = await database.pool.query('SELECT attempt, outcome, status_code, error, response FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt', [id]);
+  return rows;
+}

@@ -1,0 +1,24 @@
+import type { RecordedTransition } from './record-changes.ts';
+import type { Runtime } from './runtime.ts';
+
+/**
+ * Logs committed transitions and adds the jobs of their deliveries. A queue that is away costs only time: the rows are there, and
+ * reconcile adds their jobs again.
+ */
+export async function announce(
+  { log, metrics, queues }: Pick<Runtime, 'log' | 'metrics' | 'queues'>,
+  recorded: { transitions: readonly RecordedTransition[]; deliveryIds: readonly string[] },
+): Promise<void> {
+  for (const { tenantId, monitorId, sequence, change, incidentId } of recorded.transitions) {
+    metrics.transitioned(change.to);
+    log.info(
+      { tenant_id: tenantId, monitor_id: monitorId, sequence, from: change.from, to: change.to, cause: change.cause, incident_id: incidentId },
+      'monitor.transitioned',
+    );
+  }
+  try {
+    await queues.enqueueDeliveries(recorded.deliveryIds);
+  } catch (error) {
+    log.warn({ err: error, deliveries: recorded.deliveryIds.length }, 'delivery.not_queued');
+  }
+}

@@ -1,0 +1,64 @@
+import type { ResultPayload } from '../../queues/payloads.ts';
+
+export type BatcherOptions = {
+  /** Puts a batch into the evaluator's queue. */
+  submit: (results: ResultPayload[]) => Promise<void>;
+  /** A batch waits for company this long at the most, in milliseconds. */
+  maxDelayMs: number;
+  /** A batch of this size goes at once. */
+  maxResults: number;
+  /** Waits before trying again after the queue refused a batch, in milliseconds; rejects when waiting is over. */
+  pause: (ms: number) => Promise<void>;
+};
+
+/** Collects results of many checks into few jobs. */
+export type ResultBatcher = {
+  /** Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. */
+  add(result: ResultPayload): Promise<void>;
+};
+
+/** How often, and how far apart in milliseconds, a batch is offered to a queue that is away: two minutes in all. */
+const SUBMIT_ATTEMPTS = 120;
+const SUBMIT_PAUSE_MS = 1000;
+
+/** Makes a batcher. A check job completes when its last batch is in the queue, so that a killed worker's results are measured again. */
+export function createResultBatcher(options: BatcherOptions): ResultBatcher {
+  let open: { results: ResultPayload[]; sent: Promise<void>; send: () => void } | null = null;
+
+  const openBatch = () => {
+    const results: ResultPayload[] = [];
+    const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+    const timer = setTimeout(close, options.maxDelayMs);
+    const sent = closed.then(() => {
+      clearTimeout(timer);
+      if (open?.results === results) open = null;
+      return submitPatiently(results, options);
+    });
+    return { results, sent, send: close };
+  };
+
+  return {
+    add(result) {
+      open ??= openBatch();
+      const batch = open;
+      batch.results.push(result);
+      if (batch.results.length >= options.maxResults) {
+        open = null;
+        batch.send();
+      }
+      return batch.sent;
+    },
+  };
+}
+
+async function submitPatiently(results: ResultPayload[], { submit, pause }: BatcherOptions): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await submit(results);
+      return;
+    } catch (error) {
+      if (attempt === SUBMIT_ATTEMPTS) throw error;
+      await pause(SUBMIT_PAUSE_MS);
+    }
+  }
+}

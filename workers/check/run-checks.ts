@@ -1,0 +1,99 @@
+import type { PatternSearch } from '../../core/assertion-check.ts';
+import { judgeObservation } from '../../core/judge.ts';
+import { planStart, startOffsetMs } from '../../core/phases.ts';
+import type { SchedulePhase } from '../../core/schedule.ts';
+import type { Observation } from '../../core/observation.ts';
+import type { Judgement } from '../../core/verdict.ts';
+import type { DueCheck } from '../../models/checks.ts';
+import type { Probe } from '../../probes/index.ts';
+import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
+import type { Gate } from './gate.ts';
+import type { ResultBatcher } from './result-batcher.ts';
+
+/** A finished check, for metrics and the debug log. Lateness is the start minus the due time, in milliseconds. */
+export type CompletedCheck = { check: DueCheck; result: ResultPayload; latenessMs: number };
+
+export type CheckerDependencies = {
+  listDueChecks: (place: SchedulePhase) => Promise<DueCheck[]>;
+  probe: Probe;
+  search: PatternSearch;
+  gate: Gate;
+  batcher: ResultBatcher;
+  now: () => number;
+  /** Resolves at the given moment (Unix milliseconds), at once when it is past. */
+  waitUntil: (atMs: number) => Promise<void>;
+  onCheck: (completed: CompletedCheck) => void;
+  /** Told of a probe that crashed: our bug, and no vote. */
+  onCrash: (check: DueCheck, error: unknown) => void;
+};
+
+/** Monitors named in a job's outcome; the board shows them. */
+const MOST_NAMED = 20;
+
+/** The longest reason that is kept, in characters. */
+const MAX_REASON = 500;
+
+/** Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results on. */
+export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
+  return async (place, phaseBeginsAtMs) => {
+    const due = await dependencies.listDueChecks(place);
+    const outcomes = await Promise.all(due.map((check) => runCheck(check, { place, phaseBeginsAtMs }, dependencies)));
+    return summarise(outcomes);
+  };
+}
+
+type Tick = { place: SchedulePhase; phaseBeginsAtMs: number };
+type CheckedOutcome = { name: string; result: ResultPayload } | null;
+
+/** Null when the tick came so late that the next one is nearer. */
+async function runCheck(check: DueCheck, { place, phaseBeginsAtMs }: Tick, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
+  const { intervalSeconds, agentNo } = place;
+  const dueAtMs = phaseBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
+  const startAtMs = planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
+  if (startAtMs === null) return null;
+  await dependencies.waitUntil(startAtMs);
+  const { startedAtMs, observation, judgement } = await dependencies.gate(() => measure(check, dependencies));
+  const result: ResultPayload = {
+    monitorNo: check.monitorNo,
+    agentNo,
+    checksVersion: check.checksVersion,
+    dueAtMs,
+    finishedAtMs: dependencies.now(),
+    verdict: judgement.verdict,
+    cause: judgement.cause,
+    reason: judgement.reason?.slice(0, MAX_REASON) ?? null,
+    latencyMs: observation?.type === 'http' ? Math.round(observation.latencyMs) : null,
+    httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
+  };
+  dependencies.onCheck({ check, result, latenessMs: startedAtMs - dueAtMs });
+  await dependencies.batcher.add(result);
+  return { name: check.name, result };
+}
+
+async function measure(
+  check: DueCheck,
+  { probe, search, now, onCrash }: CheckerDependencies,
+): Promise<{ startedAtMs: number; observation: Observation | null; judgement: Judgement }> {
+  const startedAtMs = now();
+  try {
+    const observation = await probe(check.target);
+    return { startedAtMs, observation, judgement: judgeObservation({ target: check.target, observation, search }) };
+  } catch (error) {
+    onCrash(check, error);
+    return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } };
+  }
+}
+
+function summarise(outcomes: readonly CheckedOutcome[]): CheckOutcome {
+  const done = outcomes.filter((outcome) => outcome !== null);
+  const count = (verdict: ResultPayload['verdict']) => done.filter(({ result }) => result.verdict === verdict).length;
+  return {
+    checks: done.length,
+    up: count('up'),
+    degraded: count('degraded'),
+    down: count('down'),
+    none: count('none'),
+    dropped: outcomes.length - done.length,
+    monitors: done.slice(0, MOST_NAMED).map(({ name, result }) => `${name}: ${result.verdict}${result.reason === null ? '' : `, ${result.reason}`}`),
+  };
+}

@@ -1,0 +1,104 @@
+import { applyResult, isDecided, type Change, type DecidedMonitor } from '../core/monitor-state.ts';
+import { stepSource } from '../core/source-state.ts';
+import { createPartitions, NO_PARTITION, resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';
+import type { Database } from '../models/database.ts';
+import { findNewestResults, lockMonitors, lockSources, storeSourceStates, type EvaluatedMonitor, type LockedSource } from '../models/evaluation.ts';
+import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
+import { recordChanges, type RecordedTransition, type RecordingTools } from './record-changes.ts';
+
+export type EvaluatorDependencies = RecordingTools & { database: Database; now: () => number };
+
+/** What came of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries to be enqueued. */
+export type EvaluationOutcome = { stored: number; transitions: RecordedTransition[]; deliveryIds: string[] };
+
+/** How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a day. */
+const LATE_RESULT_HORIZON_MS = 2 * 86_400_000;
+
+/**
+ * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. On the steady path, where no result
+ * changes what its source says, that is one locking read and one insert whatever the number of results; only sources that change
+ * lead to their monitors being locked and decided.
+ */
+export function createEvaluator(dependencies: EvaluatorDependencies): (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome> {
+  const evaluate = (results: readonly MeasuredResult[]) => inPoolTransaction(dependencies.database, (run) => evaluateBatch(run, results, dependencies));
+  return async (results) => {
+    try {
+      return await evaluate(results);
+    } catch (error) {
+      // The chore that makes partitions ahead was away for days: nothing may be lost for that.
+      if (sqlStateOf(error) !== NO_PARTITION) throw error;
+      await createPartitions(dependencies.database, dependencies.now());
+      return await evaluate(results);
+    }
+  };
+}
+
+async function evaluateBatch(run: Run, results: readonly MeasuredResult[], dependencies: EvaluatorDependencies): Promise<EvaluationOutcome> {
+  const sources = await lockSources(run, uniqueSources(results));
+  const known = new Map(sources.map((source) => [sourceKey(source), source]));
+  const ordered = results.filter((result) => known.has(sourceKey(result))).toSorted((a, b) => a.dueAtMs - b.dueAtMs);
+  if (ordered.length === 0) return { stored: 0, transitions: [], deliveryIds: [] };
+  const suspects = findSuspects(ordered, known);
+  const newest = await newestBefore(run, suspects, dependencies.now());
+  const fresh = await storeResults(run, ordered);
+  const applicable = ordered.filter(
+    (result) => suspects.has(sourceKey(result)) && fresh.has(resultIdentity(result)) && result.dueAtMs > (newest.get(sourceKey(result)) ?? 0),
+  );
+  if (applicable.length === 0) return { stored: fresh.size, transitions: [], deliveryIds: [] };
+  return { stored: fresh.size, ...(await decideMonitors(run, applicable, dependencies)) };
+}
+
+/** Locks the monitors of the results, applies these in time order and records what changed. */
+async function decideMonitors(run: Run, results: readonly MeasuredResult[], dependencies: EvaluatorDependencies): Promise<Omit<EvaluationOutcome, 'stored'>> {
+  const nowMs = dependencies.now();
+  const byMonitor = Map.groupBy(results, (result) => result.monitorNo);
+  const monitors = await lockMonitors(run, [...byMonitor.keys()].toSorted((a, b) => a - b), nowMs);
+  const decided = monitors.map((monitor) => ({ monitor, ...applyInOrder(monitor, byMonitor.get(monitor.no) ?? [], nowMs) }));
+  await storeSourceStates(run, decided.flatMap(changedSources));
+  return await recordChanges(run, decided, dependencies);
+}
+
+function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResult[], nowMs: number): { after: DecidedMonitor; changes: Change[] } {
+  const changes: Change[] = [];
+  let after: DecidedMonitor = monitor;
+  for (const result of results) {
+    const applied = applyResult(after, result, nowMs);
+    if (applied.change !== null) changes.push(applied.change);
+    after = applied.monitor;
+  }
+  return { after, changes };
+}
+
+function changedSources({ monitor, after }: { monitor: EvaluatedMonitor; after: DecidedMonitor }) {
+  return after.sources
+    .filter((source, index) => source.state !== monitor.sources[index]?.state)
+    .map((source) => ({ monitorNo: monitor.no, agentNo: source.agentNo, state: source.state }));
+}
+
+/**
+ * The sources of which some result may change something. A repeated steady result can only end an undecided state; everything else
+ * shows in the source's own streaks.
+ */
+function findSuspects(ordered: readonly MeasuredResult[], known: ReadonlyMap<string, LockedSource>): Map<string, LockedSource> {
+  const suspects = new Map<string, LockedSource>();
+  for (const result of ordered) {
+    const key = sourceKey(result);
+    const source = known.get(key);
+    if (source === undefined || suspects.has(key)) continue;
+    if (!isDecided(source.monitorState) || stepSource(source.state, result, source) !== source.state) suspects.set(key, source);
+  }
+  return suspects;
+}
+
+async function newestBefore(run: Run, suspects: ReadonlyMap<string, LockedSource>, nowMs: number): Promise<Map<string, number>> {
+  if (suspects.size === 0) return new Map();
+  return await findNewestResults(run, [...suspects.values()], nowMs - LATE_RESULT_HORIZON_MS);
+}
+
+function uniqueSources(results: readonly MeasuredResult[]): { monitorNo: number; agentNo: number }[] {
+  return [...new Map(results.map((result) => [sourceKey(result), result])).values()];
+}
+
+function sourceKey(source: { monitorNo: number; agentNo: number }): string {
+  return `${source.monitorNo}/${source.agentNo}`;
+}

@@ -1,0 +1,69 @@
+import { Registry } from 'prom-client';
+import { ConfigurationError } from '../config/variables.ts';
+import { readEnvironment, type Environment } from '../config/environment.ts';
+import { createLogger } from '../config/logger.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { openRuntime } from './open-runtime.ts';
+import { startCheck } from './processes/check.ts';
+import { startClock } from './processes/clock.ts';
+import { startDeliver } from './processes/deliver.ts';
+import { startEvaluate } from './processes/evaluate.ts';
+import { startMaintain } from './processes/maintain.ts';
+import type { RunningProcess, Runtime } from './runtime.ts';
+import { stopAll } from './stop.ts';
+
+/** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
+const STOP_BOUND_MS = 25_000;
+
+type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess> | RunningProcess;
+
+/** The Procfile's worker processes by name. */
+const PROCESSES: Readonly<Record<string, Start>> = {
+  check: (runtime, { agentRegion, allowPrivateNetwork }) => {
+    if (agentRegion === null) throw new ConfigurationError([{ name: 'AGENT_REGION', expected: 'the region of the shared agent that this check process is', received: null }]);
+    return startCheck(runtime, { region: agentRegion, version: packageJson.version, allowPrivateNetwork });
+  },
+  evaluate: (runtime) => startEvaluate(runtime),
+  deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds }) =>
+    startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }),
+  maintain: (runtime) => startMaintain(runtime),
+  clock: (runtime) => startClock(runtime),
+};
+
+async function main(name: string): Promise<void> {
+  const start = PROCESSES[name];
+  if (start === undefined) {
+    process.stderr.write(`There is no worker named "${name}"; there are ${Object.keys(PROCESSES).join(', ')}\n`);
+    process.exit(2);
+  }
+  const environment = readEnvironment(process.env);
+  if (environment.databaseUrl === null || environment.secretKeys === null) {
+    throw new ConfigurationError([{ name: 'DATABASE_URL', expected: 'a PostgreSQL server; only npm start runs on the embedded one', received: null }]);
+  }
+  const log = createLogger({ process: name, level: environment.logLevel });
+  const { runtime, close } = openRuntime({
+    databaseUrl: environment.databaseUrl,
+    redisUrls: environment.redisUrl?.split(',') ?? [],
+    secretKeys: environment.secretKeys,
+    publicUrl: environment.publicUrl,
+    log,
+    registry: new Registry(),
+  });
+  const running = await start(runtime, environment);
+  log.info({}, 'process.started');
+  const stop = async (signal: string) => {
+    log.info({ signal }, 'process.stopping');
+    const clean = await stopAll([running], STOP_BOUND_MS);
+    if (clean) await close();
+    log.info({ outcome: clean ? 'clean' : 'cut short' }, 'process.stopped');
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal));
+}
+
+try {
+  await main(process.argv[2] ?? '');
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}

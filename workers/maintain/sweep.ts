@@ -1,0 +1,50 @@
+import { reconsider, type Change } from '../../core/monitor-state.ts';
+import { freshnessMs, undecidedMs } from '../../core/quorum.ts';
+import { listDoubtfulMonitors, lockMonitors, type EvaluatedMonitor } from '../../models/evaluation.ts';
+import { markDone } from '../../models/service-marks.ts';
+import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { announce } from '../announce.ts';
+import { recordChanges, type RecordedTransition } from '../record-changes.ts';
+import type { Runtime } from '../runtime.ts';
+
+/** Sweeps further apart than this mean that we ourselves stood still, in milliseconds. */
+const MAX_GAP_MS = 60_000;
+
+/** Monitors decided in one transaction. */
+const CHUNK = 200;
+
+/**
+ * Decides again the monitors that silence, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
+ * have been watching for as long as the silence lasts: after a stand-still of ours every source is silent, and that is our fault.
+ */
+export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
+  const { database } = runtime;
+  const startMs = runtime.now();
+  const watchingSinceMs = await markDone(runOn(database.pool), { name: 'sweep', nowMs: startMs, maxGapMs: MAX_GAP_MS });
+  const doubtful = await listDoubtfulMonitors(runOn(database.pool), { nowMs: startMs, editedSinceSeconds: Math.floor((startMs - MAX_GAP_MS) / 1000) });
+  let transitions = 0;
+  for (let start = 0; start < doubtful.length; start += CHUNK) {
+    const recorded = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), watchingSinceMs);
+    await announce(runtime, recorded);
+    transitions += recorded.transitions.length;
+  }
+  return { doubtful: doubtful.length, transitions };
+}
+
+function decideChunk(runtime: Runtime, monitorNos: readonly number[], watchingSinceMs: number): Promise<{ transitions: RecordedTransition[]; deliveryIds: string[] }> {
+  return inPoolTransaction(runtime.database, async (run) => {
+    const nowMs = runtime.now();
+    const monitors = await lockMonitors(run, monitorNos, nowMs);
+    return await recordChanges(
+      run,
+      monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, watchingSinceMs }) })),
+      runtime,
+    );
+  });
+}
+
+function changesOf(monitor: EvaluatedMonitor, when: { nowMs: number; watchingSinceMs: number }): Change[] {
+  const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
+  const change = reconsider(monitor, { nowMs: when.nowMs, mayBecomeUnknown: when.nowMs - when.watchingSinceMs >= patienceMs });
+  return change === null ? [] : [change];
+}

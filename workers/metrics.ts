@@ -1,0 +1,58 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { MonitorType } from '../core/monitor.ts';
+import type { Vote } from '../core/verdict.ts';
+
+/** What the workers count. Names are a contract with dashboards. */
+export type WorkerMetrics = {
+  checkCompleted(check: { type: MonitorType; verdict: Vote; latenessMs: number }): void;
+  resultsStored(stored: { count: number; lagMs: number }): void;
+  transitioned(to: string): void;
+  deliveryAttempted(outcome: string, durationMs: number): void;
+  choreCompleted(chore: string, outcome: { durationMs: number; failed: boolean }): void;
+  schedulesMended(count: number): void;
+};
+
+/** Registers the workers' metrics. */
+export function createWorkerMetrics(registry: Registry): WorkerMetrics {
+  const registers = [registry];
+  const checks = new Counter({ name: 'spotcheck_checks_total', help: 'Checks by monitor type and verdict', labelNames: ['type', 'verdict'], registers });
+  const lateness = new Histogram({
+    name: 'spotcheck_check_lateness_seconds',
+    help: 'Start of a probe minus its due time',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
+    registers,
+  });
+  const stored = new Counter({ name: 'spotcheck_results_stored_total', help: 'Check results stored', registers });
+  const lag = new Histogram({
+    name: 'spotcheck_evaluation_lag_seconds',
+    help: 'From the end of the oldest probe of a batch to its results being stored and decided',
+    buckets: [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
+    registers,
+  });
+  const transitions = new Counter({ name: 'spotcheck_transitions_total', help: 'Changes of monitor states', labelNames: ['to'], registers });
+  const deliveries = new Counter({ name: 'spotcheck_delivery_attempts_total', help: 'Delivery attempts by outcome', labelNames: ['outcome'], registers });
+  const deliverySeconds = new Histogram({ name: 'spotcheck_delivery_attempt_seconds', help: 'Duration of delivery attempts', buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10], registers });
+  const chores = new Counter({ name: 'spotcheck_chores_total', help: 'Chores by outcome', labelNames: ['chore', 'outcome'], registers });
+  const choreSeconds = new Gauge({ name: 'spotcheck_chore_seconds', help: 'Duration of the last run of a chore', labelNames: ['chore'], registers });
+  const mended = new Counter({ name: 'spotcheck_schedules_mended_total', help: 'Job schedulers that the reconcile chore added or removed', registers });
+  return {
+    checkCompleted({ type, verdict, latenessMs }) {
+      checks.inc({ type, verdict });
+      lateness.observe(Math.max(0, latenessMs) / 1000);
+    },
+    resultsStored({ count, lagMs }) {
+      stored.inc(count);
+      lag.observe(Math.max(0, lagMs) / 1000);
+    },
+    transitioned: (to) => transitions.inc({ to }),
+    deliveryAttempted(outcome, durationMs) {
+      deliveries.inc({ outcome });
+      deliverySeconds.observe(durationMs / 1000);
+    },
+    choreCompleted(chore, { durationMs, failed }) {
+      chores.inc({ chore, outcome: failed ? 'failed' : 'done' });
+      choreSeconds.set({ chore }, durationMs / 1000);
+    },
+    schedulesMended: (count) => mended.inc(count),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { closeDatabase, openDatabase } from '../models/database.ts';
+import { createIdSource } from '../models/ids.ts';
+import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
+import { openQueueBackend } from '../queues/connection.ts';
+import { openJobQueues } from '../queues/job-queues.ts';
+import { registerQueueMetrics } from '../queues/metrics.ts';
+import { createWorkerMetrics } from './metrics.ts';
+import type { Runtime } from './runtime.ts';
+
+export type RuntimeOptions = {
+  databaseUrl: string;
+  redisUrls: readonly string[];
+  /** First part of Redis keys; only tests share a Redis. */
+  queuePrefix?: string;
+  secretKeys: readonly SecretKey[];
+  publicUrl: string;
+  log: Logger;
+  registry: Registry;
+};
+
+/** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
+export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close: () => Promise<void> } {
+  const { databaseUrl, redisUrls, log, registry } = options;
+  const database = openDatabase({
+    databaseUrl,
+    secrets: createSecretBox(options.secretKeys),
+    onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
+  });
+  const backend = openQueueBackend({
+    databaseUrl,
+    redisUrls,
+    ...(options.queuePrefix !== undefined && { prefix: options.queuePrefix }),
+    onError: (error) => log.warn({ err: error }, 'queue.error'),
+  });
+  const queues = openJobQueues(backend);
+  registerQueueMetrics(registry, queues);
+  const runtime = { database, backend, queues, log, metrics: createWorkerMetrics(registry), newId: createIdSource(), now: Date.now, publicUrl: options.publicUrl };
+  return {
+    runtime,
+    async close() {
+      await queues.close();
+      await backend.close();
+      await closeDatabase(database);
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { createPartitions } from '../../models/check-results.ts';
+import { QUEUES } from '../../queues/names.ts';
+import type { EvaluateJob } from '../../queues/payloads.ts';
+import { announce } from '../announce.ts';
+import { createEvaluator } from '../evaluate.ts';
+import type { RunningProcess, Runtime } from '../runtime.ts';
+
+/** Batches in hand at a time: one computes while the other waits for PostgreSQL. */
+const BATCHES_AT_ONCE = 2;
+
+/** A batch is done within PostgreSQL's statement timeout, or comes back. */
+const LOCK_MS = 60_000;
+
+/** Starts deciding: batches of results become stored rows, transitions, incidents and deliveries. */
+export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
+  const { database, backend, log, metrics, now } = runtime;
+  await createPartitions(database, now());
+  const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
+  const worker = backend.createWorker<EvaluateJob>(
+    QUEUES.evaluate,
+    async (job) => {
+      const { results } = job.data;
+      const outcome = await evaluate(results);
+      const oldestMs = Math.min(...results.map((result) => result.finishedAtMs));
+      metrics.resultsStored({ count: outcome.stored, lagMs: now() - oldestMs });
+      await announce(runtime, outcome);
+      return { stored: outcome.stored, transitions: outcome.transitions.length };
+    },
+    { concurrency: BATCHES_AT_ONCE, lockDurationMs: LOCK_MS },
+  );
+  worker.on('failed', (job, error) => log.error({ err: error, job_id: job?.id, attempt: job?.attemptsMade }, 'evaluation.failed'));
+  return { name: 'evaluate', stop: () => worker.close() };
+}

@@ -1,0 +1,21 @@
+import type { Logger } from 'pino';
+import type { Database } from '../models/database.ts';
+import type { IdPrefix } from '../models/ids.ts';
+import type { QueueBackend } from '../queues/connection.ts';
+import type { JobQueues } from '../queues/job-queues.ts';
+import type { WorkerMetrics } from './metrics.ts';
+
+/** What every worker process runs on; the entry file makes it, and closes it after the processes have stopped. */
+export type Runtime = {
+  database: Database;
+  backend: QueueBackend;
+  queues: JobQueues;
+  log: Logger;
+  metrics: WorkerMetrics;
+  newId: (prefix: IdPrefix) => string;
+  now: () => number;
+  publicUrl: string;
+};
+
+/** A part that runs until it is told to stop; stopping takes no new work and finishes what runs. */
+export type RunningProcess = { name: string; stop: () => Promise<void> };
