@@ -1,0 +1,22 @@
+/** An answer other than success, as a handler or middleware decides it; the text is shown to the caller (D-03). */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** 400 with every problem in one text. */
+export function badRequest(...sentences: string[]): ApiError {
+  return new ApiError(400, sentences.join('; '));
+}
+
+/** 404 for a thing that this account does not have, whoever else may (D-02). */
+export function notFound(kind: 'monitor' | 'channel' | 'agent' | 'report', id: string): ApiError {
+  return new ApiError(404, `${kind} ${id} does not exist`);
+}

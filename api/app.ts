@@ -1,0 +1,44 @@
+import express from 'express';
+import type { Express } from 'express';
+import helmet from 'helmet';
+import type { ApiDependencies } from './dependencies.ts';
+import { publishDescription, readDescription } from './description.ts';
+import { getDescriptionHandler } from './handlers/description.ts';
+import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
+import { authentication, requireCaller } from './middleware/authentication.ts';
+import { errorResponse, unknownRoute } from './middleware/error-response.ts';
+import { jsonBody } from './middleware/json-body.ts';
+import { rateLimit } from './middleware/rate-limit.ts';
+import { requestId } from './middleware/request-id.ts';
+import { requestLog } from './middleware/request-log.ts';
+import { requireScope } from './middleware/scope.ts';
+import { BASE_PATH, validation, warmUp } from './middleware/validation.ts';
+import { createRouter } from './routes.ts';
+
+/**
+ * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console) before unknown paths
+ * are answered with 404. Rejects when the description does not compile.
+ */
+export async function createApp(dependencies: ApiDependencies, mount: (app: Express) => void = () => undefined): Promise<Express> {
+  const description = await readDescription();
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(requestId(dependencies), requestLog(dependencies), helmet());
+
+  app.get('/healthz', getHealth);
+  app.get('/readyz', getReadinessHandler(dependencies));
+  app.get('/metrics', getMetricsHandler(dependencies));
+  app.get(['/openapi.json', `${BASE_PATH}/openapi.json`], getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl)));
+
+  const validated = validation(description, dependencies.config.validateResponses);
+  await warmUp(description, validated, app);
+  app.use(BASE_PATH, authentication(dependencies), rateLimit(dependencies.rateLimitStore), requireCaller, requireScope, ...jsonBody());
+  // The validator looks at whole paths, which a router below /v1 would not show it.
+  app.use(...validated);
+  app.use(BASE_PATH, createRouter(dependencies));
+
+  mount(app);
+  app.use(unknownRoute);
+  app.use(errorResponse(dependencies));
+  return app;
+}

@@ -1,0 +1,78 @@
+import { flag, listOf, oneOf, shape, show, text } from '../core/monitor-input/checks.ts';
+import type { Check, Checked, Problem, Read } from '../core/monitor-input/checks.ts';
+import type { ChannelType } from '../core/channel.ts';
+import { findUrlProblem } from '../notifications/webhook/url.ts';
+
+const name: Check<string> = (value, field, problems) => {
+  const read = text({ min: 1, max: 255 })(value, field, problems);
+  if (read?.trim() !== '') return read;
+  problems.push({ field, message: `${field} must be a text with more than blanks, got ${show(read)}` });
+  return undefined;
+};
+
+const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const satisfies readonly ChannelType[];
+
+const channelInput = shape({
+  type: oneOf(CHANNEL_TYPES),
+  name,
+  url: text({ max: 2048 }),
+  enabled: flag,
+  all_monitors: flag,
+  monitor_ids: listOf(text({ max: 64 }), 1000),
+});
+
+/** A creation, complete. `url` is null for other types than webhook. */
+export type ChannelDraft = { type: ChannelType; name: string; url: string | null; allMonitors: boolean; monitorIds: string[] };
+
+/** What a PATCH changes; an absent field stays. */
+export type ChannelPatch = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: string[] };
+
+const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook' } as const satisfies Record<ChannelType, string>;
+
+/** Reads the body of a creation, or everything that is wrong with it. */
+export function readChannelCreate(body: unknown): Read<ChannelDraft> {
+  const problems: Problem[] = [];
+  const input = channelInput(body, '', problems) ?? {};
+  if (problems.length > 0) return { ok: false, problems };
+  const type = input.type ?? 'telegram';
+  checkUrl(type, input.url, problems);
+  if (input.enabled !== undefined) problems.push({ field: 'enabled', message: 'enabled is not a known field of a creation: change it afterwards' });
+  const draft = {
+    type,
+    name: input.name ?? DEFAULT_NAMES[type],
+    url: input.url ?? null,
+    allMonitors: input.all_monitors ?? true,
+    monitorIds: [...new Set(input.monitor_ids)],
+  };
+  return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
+}
+
+/** Reads the body of a PATCH of a channel of this type, or everything that is wrong with it. */
+export function readChannelPatch(body: unknown, type: ChannelType): Read<ChannelPatch> {
+  const problems: Problem[] = [];
+  const input: Checked<typeof channelInput> = channelInput(body, '', problems) ?? {};
+  if (input.type !== undefined && input.type !== type) {
+    problems.push({ field: 'type', message: `type must stay ${type}, got ${input.type}: delete the channel and create another` });
+  }
+  if (input.url !== undefined) problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
+  if (problems.length > 0) return { ok: false, problems };
+  return {
+    ok: true,
+    value: {
+      ...(input.name !== undefined && { name: input.name }),
+      ...(input.enabled !== undefined && { enabled: input.enabled }),
+      ...(input.all_monitors !== undefined && { allMonitors: input.all_monitors }),
+      ...(input.monitor_ids !== undefined && { monitorIds: [...new Set(input.monitor_ids)] }),
+    },
+  };
+}
+
+/** The address itself is not repeated: it often is a secret. */
+function checkUrl(type: ChannelType, url: string | undefined, problems: Problem[]): void {
+  if (type !== 'webhook') {
+    if (url !== undefined) problems.push({ field: 'url', message: `url applies to webhook channels only, got it for one of type ${type}` });
+    return;
+  }
+  const problem = url === undefined ? 'is required for webhook channels' : findUrlProblem(url);
+  if (problem !== null) problems.push({ field: 'url', message: `url ${problem}` });
+}

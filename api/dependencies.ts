@@ -1,0 +1,38 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { ScheduleChange } from '../core/schedule.ts';
+import type { Database } from '../models/database.ts';
+import type { IdPrefix } from '../models/ids.ts';
+import type { TestedWebhook } from '../notifications/webhook/test-delivery.ts';
+import type { RateLimitStore } from './middleware/rate-limit.ts';
+
+/** Everything that the API needs from outside; the entry file makes it. */
+export type ApiDependencies = {
+  database: Database;
+  rateLimitStore: RateLimitStore;
+  /** Told of each committed change of schedules. It may fail or take its time: no request waits for it, the reconcile chore mends it. */
+  onScheduleChange: (change: ScheduleChange) => Promise<void>;
+  /** Null when the webhook answered 2xx in time, otherwise what went wrong (D-52). */
+  sendTestDelivery: (webhook: TestedWebhook) => Promise<string | null>;
+  isQueueReachable: () => Promise<boolean>;
+  /** Where the metrics of this process are kept; the API adds its own. */
+  metrics: Registry;
+  logger: Logger;
+  /** Unix milliseconds. */
+  now: () => number;
+  makeId: (prefix: IdPrefix) => string;
+  config: ApiConfig;
+};
+
+export type ApiConfig = {
+  /** Base of links, without a trailing slash. */
+  publicUrl: string;
+  /** Whether the plans' counts of monitors apply (D-60). */
+  planCountLimits: boolean;
+  /** Null = no bot is set up; links name a placeholder. */
+  telegramBotName: string | null;
+  /** Null = no Slack app is set up. */
+  slackClientId: string | null;
+  /** Holds every answer against the description and turns a wrong one into a 500: for tests. */
+  validateResponses: boolean;
+};

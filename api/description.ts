@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+
+/** A JSON schema of the description, as far as messages speak of it. */
+export type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  propertyNames?: Schema;
+  items?: Schema;
+  enum?: unknown[];
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  maximum?: number;
+  maxItems?: number;
+  maxProperties?: number;
+  /** What to say of a value that does not match, where the keywords would not make a sentence. */
+  'x-expects'?: string;
+};
+
+type Parameter = { $ref?: string; name?: string; in?: string; schema?: Schema };
+export type Operation = { parameters?: Parameter[]; requestBody?: { content?: Record<string, { schema?: Schema }> } };
+type PathItem = { servers?: { url: string }[]; parameters?: Parameter[] } & Partial<Record<Method, Operation>>;
+
+export const METHODS = ['get', 'post', 'patch', 'delete'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** The description as far as the server itself reads it. */
+export type Description = {
+  openapi: string;
+  servers: { url: string }[];
+  paths: Record<string, PathItem>;
+  webhooks?: Record<string, unknown>;
+  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
+};
+
+/** Reads openapi.yaml; the tests prove that it has this shape. */
+export async function readDescription(): Promise<Description> {
+  const yaml = await readFile(new URL('openapi.yaml', import.meta.url), 'utf8');
+  return parse(yaml, { merge: true, maxAliasCount: -1 }) as Description;
+}
+
+/** The description as it is served: the addresses of its servers are those of this installation. */
+export function publishDescription(description: Description, publicUrl: string): Description {
+  const located = (servers: { url: string }[]) => servers.map((server) => ({ ...server, url: `${publicUrl}${server.url === '/' ? '' : server.url}` }));
+  const paths = Object.entries(description.paths).map(([path, item]) => [path, { ...item, ...(item.servers && { servers: located(item.servers) }) }]);
+  return { ...description, servers: located(description.servers), paths: Object.fromEntries(paths) };
+}
+
+/** What of the description is served below `/v1`, for the validator: no webhooks, no paths of other servers. A copy, because the validator rewrites it. */
+export function validatedPart(description: Description): Description {
+  const { webhooks: _webhooks, ...rest } = structuredClone(description);
+  return { ...rest, paths: Object.fromEntries(Object.entries(rest.paths).filter(([, item]) => item.servers === undefined)) };
+}
+
+/** The schema itself, where the one given only refers to it. What stands beside a reference is a description. */
+export function resolveSchema(description: Description, schema: Schema | undefined): Schema | undefined {
+  const name = schema?.$ref?.replace('#/components/schemas/', '');
+  return name === undefined ? schema : resolveSchema(description, description.components.schemas[name]);
+}
+
+/** The schema of a query parameter of an operation; undefined when it has none of that name. */
+export function querySchema(description: Description, path: string, name: string): Schema | undefined {
+  const item = description.paths[path];
+  const parameters = [...(item?.parameters ?? []), ...(item?.get?.parameters ?? [])];
+  const resolved = parameters.map((parameter) => (parameter.$ref === undefined ? parameter : description.components.parameters[parameter.$ref.replace('#/components/parameters/', '')]));
+  return resolveSchema(description, resolved.find((parameter) => parameter?.in === 'query' && parameter.name === name)?.schema);
+}
+
+/** The schema of an operation's JSON body; undefined when it takes none. */
+export function bodySchema(description: Description, path: string, method: string): Schema | undefined {
+  const known = METHODS.find((candidate) => candidate === method.toLowerCase());
+  const operation = known && description.paths[path]?.[known];
+  return resolveSchema(description, operation?.requestBody?.content?.['application/json']?.schema);
+}

@@ -1,0 +1,24 @@
+import type { RequestHandler } from 'express';
+import { isDatabaseReachable } from '../../models/database.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+
+/** `GET /healthz`: the process is there. */
+export const getHealth: RequestHandler = (_request, response) => {
+  response.json({ status: 'ok' });
+};
+
+/** `GET /readyz`: database and queue can be reached, otherwise 503 and which of them cannot. */
+export function getReadinessHandler({ database, isQueueReachable }: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    const [isDatabaseThere, isQueueThere] = await Promise.all([isDatabaseReachable(database), isQueueReachable().catch(() => false)]);
+    const isReady = isDatabaseThere && isQueueThere;
+    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not ready', database: isDatabaseThere, queue: isQueueThere });
+  };
+}
+
+/** `GET /metrics`: Prometheus text. */
+export function getMetricsHandler({ metrics }: ApiDependencies): RequestHandler {
+  return async (_request, response) => {
+    response.type(metrics.contentType).send(await metrics.metrics());
+  };
+}

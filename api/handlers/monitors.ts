@@ -1,0 +1,136 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { readMonitorCreate, readMonitorPatch } from '../../core/monitor-input/read.ts';
+import type { Read } from '../../core/monitor-input/checks.ts';
+import { PLAN_LIMITS } from '../../core/plans.ts';
+import type { Monitor } from '../../core/monitor.ts';
+import type { ScheduleChange } from '../../core/schedule.ts';
+import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
+import { badRequest, notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { draftOf, loadMonitorContext } from '../monitor-context.ts';
+import { cutPage, readPage } from '../pagination.ts';
+import { presentMonitor, presentMonitorDetail, presentMonitorState } from '../presenters/monitor.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import { announceSchedule } from '../schedule-news.ts';
+import type { operations } from '../schema.generated.ts';
+
+type ListQuery = NonNullable<operations['listMonitors']['parameters']['query']>;
+
+/** `GET /monitors` */
+export function listMonitorsHandler({ database, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { limit, after } = readPage(request);
+    const { type, status, enabled, q } = request.query as ListQuery;
+    const monitors = await listMonitors(database, {
+      tenantId: callerOf(response).tenantId,
+      filter: {
+        ...(type && { type }),
+        ...(status && { status }),
+        ...(enabled !== undefined && { enabled: enabled === '1' || enabled === 'true' }),
+        ...(q !== undefined && { q }),
+      },
+      ...(after && { after: { createdAt: after.at, id: after.id } }),
+      ...(limit !== null && { limit: limit + 1 }),
+    });
+    const page = cutPage(monitors, { limit, positionOf: ({ createdAt, id }) => ({ at: createdAt, id }) }, { request, response, publicUrl: config.publicUrl });
+    response.json({ monitors: page.map(presentMonitor) });
+  };
+}
+
+/** `POST /monitors` */
+export function createMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, makeId, now, config } = dependencies;
+  return async (request, response) => {
+    const caller = callerOf(response);
+    const id = makeId('mon');
+    const context = await loadMonitorContext(database, { caller, monitorId: id, body: request.body });
+    const { settings, agentSources, secrets } = accept(readMonitorCreate(request.body, context));
+    const { monitors } = PLAN_LIMITS[caller.plan];
+    const stored = await createMonitor(
+      database,
+      { id, tenantId: caller.tenantId, settings, secrets, agentIds: agentSources, nowMs: now() },
+      config.planCountLimits ? monitors : null,
+    );
+    if (stored === null) throw badRequest(`the ${caller.plan} plan allows at most ${monitors} monitors, and this account has them all`);
+    announceSchedule(dependencies, stored.schedule);
+    response.status(201).json(presentMonitorState(stored.monitor));
+  };
+}
+
+/** `GET /monitors/{id}` */
+export function getMonitorHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
+    if (found === null) throw notFound('monitor', id);
+    response.json(presentMonitorDetail(found.monitor, found.agentIds, { canWrite: canWrite(response) }));
+  };
+}
+
+/** `PATCH /monitors/{id}` */
+export function updateMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, now } = dependencies;
+  return async (request, response) => {
+    const caller = callerOf(response);
+    const id = idOf(request);
+    const context = await loadMonitorContext(database, { caller, monitorId: id, body: request.body });
+    const stored = await updateMonitor(database, { tenantId: caller.tenantId, id, nowMs: now() }, (current) => {
+      const { settings, agentSources, secrets } = accept(readMonitorPatch(request.body, { current: draftOf(current), context }));
+      return { settings, secrets, agentIds: agentSources };
+    });
+    if (stored === null) throw notFound('monitor', id);
+    announceSchedule(dependencies, stored.schedule);
+    response.json(presentMonitorState(stored.monitor));
+  };
+}
+
+/** `DELETE /monitors/{id}` */
+export function deleteMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, now } = dependencies;
+  return async (request, response) => {
+    const id = idOf(request);
+    const schedule = await deleteMonitor(database, { tenantId: callerOf(response).tenantId, id, nowMs: now() });
+    if (schedule === null) throw notFound('monitor', id);
+    announceSchedule(dependencies, schedule);
+    response.status(204).end();
+  };
+}
+
+/** `POST /monitors/{id}/pause` */
+export function pauseMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+  return switchMonitor(dependencies, pauseMonitor);
+}
+
+/** `POST /monitors/{id}/resume` */
+export function resumeMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+  return switchMonitor(dependencies, resumeMonitor);
+}
+
+type Switch = (
+  database: ApiDependencies['database'],
+  key: { tenantId: string; id: string; nowMs: number },
+) => Promise<{ monitor: Monitor; schedule: ScheduleChange } | null>;
+
+function switchMonitor(dependencies: ApiDependencies, change: Switch): RequestHandler {
+  const { database, now } = dependencies;
+  return async (request: Request, response: Response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const stored = await change(database, { ...key, nowMs: now() });
+    if (stored === null) throw notFound('monitor', key.id);
+    announceSchedule(dependencies, stored.schedule);
+    const found = await findMonitor(database, key);
+    // Deleted by someone else in the meantime: then this is what the caller will find too.
+    if (found === null) throw notFound('monitor', key.id);
+    response.json(presentMonitorDetail(found.monitor, found.agentIds, { canWrite: canWrite(response) }));
+  };
+}
+
+function canWrite(response: Response): boolean {
+  return callerOf(response).scopes.includes('write');
+}
+
+/** What was read, or a 400 with everything that is wrong. */
+function accept<T>(read: Read<T>): T {
+  if (read.ok) return read.value;
+  throw badRequest(...read.problems.map(({ message }) => message));
+}

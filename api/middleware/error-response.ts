@@ -1,0 +1,62 @@
+import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
+import { isDatabaseAway } from '../../models/availability.ts';
+import { ApiError } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { contextOf } from '../request-context.ts';
+import { MAX_BODY_BYTES } from './json-body.ts';
+
+/** The path is none of ours. */
+export const unknownRoute: RequestHandler = () => {
+  throw new ApiError(404, 'there is nothing at this path');
+};
+
+/** The one place that turns errors into answers (D-03). What is our fault is logged whole and shown without details. */
+export function errorResponse({ logger }: Pick<ApiDependencies, 'logger'>): ErrorRequestHandler {
+  // oxlint-disable-next-line max-params -- Express knows an error handler by its four parameters
+  return (error: unknown, _request, response, next) => {
+    const answer = answerTo(error);
+    if (answer.status >= 500) logger.error({ err: error, request_id: contextOf(response).requestId }, 'request.failed');
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    send(response, answer);
+  };
+}
+
+function send(response: Response, { status, message, headers }: ApiError): void {
+  const { requestId } = contextOf(response);
+  response.status(status).set(headers).json({ error: message, ...(requestId !== undefined && { request_id: requestId }) });
+}
+
+function answerTo(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isDatabaseAway(error)) return new ApiError(503, 'the database is not reachable at the moment', { 'Retry-After': '5' });
+  if (error instanceof URIError) return new ApiError(400, 'the path must be percent-encoded UTF-8');
+  return answerToBody(error) ?? new ApiError(500, 'internal error');
+}
+
+/** What the body parser can refuse, by the type that it puts on its errors. */
+function answerToBody(error: unknown): ApiError | null {
+  const type = error instanceof Error && 'type' in error ? error.type : null;
+  switch (type) {
+    case 'entity.too.large':
+      return new ApiError(413, `the body must be at most ${MAX_BODY_BYTES} bytes`);
+    case 'entity.parse.failed':
+      return new ApiError(400, 'the body must be JSON, got something that does not parse');
+    case 'encoding.unsupported':
+      return new ApiError(415, 'Content-Encoding must be gzip, deflate or br, or absent');
+    case 'charset.unsupported':
+      return new ApiError(415, 'the charset of Content-Type must be utf-8');
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new ApiError(400, 'the body must be as long as Content-Length says');
+    default:
+      return isRefusedBody(error) ? new ApiError(400, 'the body cannot be decoded as its Content-Encoding says') : null;
+  }
+}
+
+/** zlib's complaints come without a type of the parser's own, but with its status. */
+function isRefusedBody(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && error.status === 400;
+}

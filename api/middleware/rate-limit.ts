@@ -1,0 +1,61 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { RequestHandler, Response } from 'express';
+import type { Pool } from 'pg';
+import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import { PLAN_LIMITS, PLANS } from '../../core/plans.ts';
+import { ApiError } from '../api-error.ts';
+import { contextOf } from '../request-context.ts';
+
+/** Where all processes of the API count together. */
+export type RateLimitStore = { kind: 'postgres'; pool: Pool } | { kind: 'redis'; client: Redis | Cluster };
+
+const WINDOW_SECONDS = 60;
+
+/** Anonymous requests are counted per address: enough for a whole office behind one, too few for guessing tokens. */
+const ANONYMOUS_LIMIT = 600;
+
+/** Counts each request before any other work is done for it, per token over all processes (D-04). */
+export function rateLimit(store: RateLimitStore): RequestHandler {
+  const limits = new Set([ANONYMOUS_LIMIT, ...PLANS.map((plan) => PLAN_LIMITS[plan].requestsPerMinute)]);
+  const limiters = new Map([...limits].map((limit) => [limit, createLimiter(store, limit)]));
+  return async (request, response, next) => {
+    const { caller } = contextOf(response);
+    const limit = caller === undefined ? ANONYMOUS_LIMIT : PLAN_LIMITS[caller.plan].requestsPerMinute;
+    const key = caller === undefined ? `address:${request.ip ?? ''}` : `token:${caller.tokenId}`;
+    const { isAllowed, count } = await consume(limiters.get(limit), key);
+    const seconds = setHeaders(response, limit, count);
+    if (!isAllowed) throw new ApiError(429, 'rate limit exceeded', { 'Retry-After': String(seconds) });
+    next();
+  };
+}
+
+async function consume(limiter: RateLimiterAbstract | undefined, key: string): Promise<{ isAllowed: boolean; count: RateLimiterRes }> {
+  if (limiter === undefined) throw new Error('No limiter was made for this limit');
+  try {
+    return { isAllowed: true, count: await limiter.consume(key) };
+  } catch (refusal) {
+    if (refusal instanceof RateLimiterRes) return { isAllowed: false, count: refusal };
+    throw refusal;
+  }
+}
+
+/** Seconds until the count starts anew, at least 1: an earlier retry would be refused again. */
+function setHeaders(response: Response, limit: number, count: RateLimiterRes): number {
+  const seconds = Math.max(1, Math.ceil(count.msBeforeNext / 1000));
+  response.setHeader('RateLimit-Limit', limit);
+  response.setHeader('RateLimit-Remaining', Math.max(0, count.remainingPoints));
+  response.setHeader('RateLimit-Reset', seconds);
+  return seconds;
+}
+
+function createLimiter(store: RateLimitStore, limit: number): RateLimiterAbstract {
+  // A key that is over its limit is refused from memory for the rest of the window: a caller in a loop costs no query.
+  const options = { points: limit, duration: WINDOW_SECONDS, keyPrefix: 'spotcheck-rate', inMemoryBlockOnConsumed: limit + 1 };
+  if (store.kind === 'postgres') {
+    return new RateLimiterPostgres({ ...options, storeClient: store.pool, storeType: 'pool', tableName: 'rate_limits', tableCreated: true, clearExpiredByTimeout: true });
+  }
+  // Redis may be away while the API works on: each process then counts for itself.
+  const insuranceLimiter = new RateLimiterMemory({ points: limit, duration: WINDOW_SECONDS, keyPrefix: options.keyPrefix });
+  return new RateLimiterRedis({ ...options, storeClient: store.client, rejectIfRedisNotReady: true, insuranceLimiter });
+}

@@ -1,0 +1,50 @@
+import type { Request, Response } from 'express';
+import { badRequest } from './api-error.ts';
+import { isId } from './request-context.ts';
+
+/** The entry that a page starts after: the moment that the list is ordered by, in the list's own unit, and the id that breaks ties. */
+export type Position = { at: number; id: string };
+
+/** What a caller asked of a list (D-05). `limit` null = the whole list. */
+export type PageRequest = { limit: number | null; after: Position | null };
+
+/** Reads `limit` and `cursor`, which the validator has let through; throws 400 for a cursor that is none of ours. */
+export function readPage(request: Request): PageRequest {
+  const { limit, cursor } = request.query;
+  const after = typeof cursor === 'string' ? decodeCursor(cursor) : null;
+  if (cursor !== undefined && after === null) throw badRequest('cursor must be one from a Link header, got another text');
+  return { limit: limit === undefined ? null : Number(limit), after };
+}
+
+/**
+ * Cuts a list that was read with one entry more than the page, and names the next page in `Link` where that entry shows that there is
+ * one. `limit` null = the whole list, which has no next page.
+ */
+export function cutPage<Entry>(
+  entries: readonly Entry[],
+  { limit, positionOf }: { limit: number | null; positionOf: (entry: Entry) => Position },
+  answer: { request: Request; response: Response; publicUrl: string },
+): readonly Entry[] {
+  if (limit === null || entries.length <= limit) return entries;
+  const page = entries.slice(0, limit);
+  const last = page.at(-1);
+  if (last !== undefined) answer.response.setHeader('Link', `<${nextUrl(answer, limit, positionOf(last))}>; rel="next"`);
+  return page;
+}
+
+function nextUrl({ request, publicUrl }: { request: Request; response: Response; publicUrl: string }, limit: number, position: Position): string {
+  const url = new URL(request.originalUrl, 'http://unused');
+  url.searchParams.set('limit', String(limit));
+  url.searchParams.set('cursor', encodeCursor(position));
+  return `${publicUrl}${url.pathname}${url.search}`;
+}
+
+function encodeCursor({ at, id }: Position): string {
+  return Buffer.from(`${at}.${id}`).toString('base64url');
+}
+
+function decodeCursor(cursor: string): Position | null {
+  const [at = '', id = '', ...rest] = Buffer.from(cursor, 'base64url').toString('utf8').split('.');
+  const isOurs = rest.length === 0 && /^\d{1,15}$/.test(at) && isId(id);
+  return isOurs ? { at: Number(at), id } : null;
+}

@@ -1,0 +1,51 @@
+import type { Monitor } from '../../core/monitor.ts';
+import { statusOf } from '../../core/monitor-state.ts';
+import type { components } from '../schema.generated.ts';
+
+type Schemas = components['schemas'];
+
+/** A monitor as lists show it. */
+export function presentMonitor(monitor: Monitor): Schemas['Monitor'] {
+  return {
+    id: monitor.id,
+    name: monitor.name,
+    type: monitor.type,
+    target: monitor.target,
+    interval_seconds: monitor.intervalSeconds,
+    timeout_ms: monitor.timeoutMs,
+    method: monitor.method,
+    expected_status: monitor.expectedStatus,
+    body_match: monitor.bodyMatch,
+    follow_redirects: monitor.followRedirects ? 1 : 0,
+    down_after_failures: monitor.downAfterFailures,
+    up_after_successes: monitor.upAfterSuccesses,
+    down_min_sources: monitor.downMinSources,
+    heartbeat_grace_seconds: monitor.heartbeatGraceSeconds,
+    sla_target: monitor.slaTarget,
+    status: statusOf(monitor.state),
+    enabled: monitor.enabled ? 1 : 0,
+    created_at: monitor.createdAt,
+    updated_at: monitor.updatedAt,
+  };
+}
+
+/** A monitor as its own read shows it. A heartbeat's token lets anyone ping, so only callers who may write see it (D-17). */
+export function presentMonitorDetail(monitor: Monitor, agentIds: readonly string[], { canWrite }: { canWrite: boolean }): Schemas['MonitorDetail'] {
+  return { ...presentMonitor(monitor), check_spec: presentCheckSpec(monitor, canWrite), agent_sources: [...agentIds] };
+}
+
+/** What POST and PATCH answer. */
+export function presentMonitorState(monitor: Monitor): Schemas['MonitorState'] {
+  return { id: monitor.id, status: statusOf(monitor.state) };
+}
+
+function presentCheckSpec({ checkSpec }: Monitor, canWrite: boolean): Schemas['CheckSpec'] {
+  const { heartbeat, dns, ...rest } = checkSpec;
+  const { token: _token, ...withoutToken } = heartbeat ?? {};
+  return {
+    ...rest,
+    ...(heartbeat && { heartbeat: canWrite ? heartbeat : withoutToken }),
+    // Stored records were checked against the words of the description when they were written.
+    ...(dns && { dns: dns as NonNullable<Schemas['CheckSpec']['dns']> }),
+  };
+}

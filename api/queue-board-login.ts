@@ -1,0 +1,67 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { RequestHandler } from 'express';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Database } from '../models/database.ts';
+import { verifyPassword } from '../models/password.ts';
+import { findUserByEmail } from '../models/tenants.ts';
+import { ApiError } from './api-error.ts';
+
+export type QueueBoardLoginOptions = {
+  database: Database;
+  /** The board's own password, for any user name; null = operators of the console only. */
+  password: string | null;
+  now: () => number;
+};
+
+/** Wrong passwords from one address in a minute, after which it waits. */
+const FAILURES_PER_MINUTE = 10;
+
+/** A correct password is not hashed again for so long, in milliseconds: a page of the board is dozens of requests. */
+const REMEMBER_MS = 60_000;
+
+/** Lets in who knows the board's password, or is an operator of the console; everyone else is asked by HTTP Basic (RFC 7617). */
+export function queueBoardLogin({ database, password, now }: QueueBoardLoginOptions): RequestHandler {
+  const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: 60 });
+  const remembered = new Map<string, number>();
+
+  const isLetIn = async (credentials: Credentials): Promise<boolean> => {
+    const key = digest(`${credentials.user}\0${credentials.password}`).toString('hex');
+    if ((remembered.get(key) ?? 0) > now()) return true;
+    const isKnown = (password !== null && timingSafeEqual(digest(credentials.password), digest(password))) || (await isOperator(database, credentials));
+    if (isKnown) remembered.set(key, now() + REMEMBER_MS);
+    else remembered.delete(key);
+    return isKnown;
+  };
+
+  return async (request, response, next) => {
+    const address = request.ip ?? '';
+    const credentials = parseBasic(request.headers.authorization);
+    const failed = (await failures.get(address))?.consumedPoints ?? 0;
+    if (failed >= FAILURES_PER_MINUTE) throw new ApiError(429, 'too many wrong passwords, wait a minute', { 'Retry-After': '60' });
+    if (credentials !== null && (await isLetIn(credentials))) {
+      next();
+      return;
+    }
+    if (credentials !== null) await failures.penalty(address);
+    response.setHeader('WWW-Authenticate', 'Basic realm="Spotcheck queues", charset="UTF-8"');
+    throw new ApiError(401, 'the queue board needs the password of QUEUE_BOARD_PASSWORD, or the e-mail address and password of an operator');
+  };
+}
+
+type Credentials = { user: string; password: string };
+
+function parseBasic(header: string | undefined): Credentials | null {
+  const encoded = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(header ?? '')?.[1];
+  if (encoded === undefined) return null;
+  const [user = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  return { user, password: rest.join(':') };
+}
+
+async function isOperator(database: Database, { user, password }: Credentials): Promise<boolean> {
+  const found = await findUserByEmail(database, user);
+  return found !== null && found.isOperator && (await verifyPassword(password, found.passwordHash));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,35 @@
+import type { Request, Response } from 'express';
+import type { TokenHolder } from '../models/api-tokens.ts';
+
+/** What the middleware learns of a request and the handlers use. */
+export type RequestContext = {
+  requestId?: string;
+  caller?: TokenHolder;
+  /** The path as the description writes it, such as `/monitors/{id}`. */
+  route?: string;
+};
+
+/** The context of the request that this response answers; Express leaves `locals` to the application. */
+export function contextOf(response: Response): RequestContext {
+  return response.locals;
+}
+
+/** Who calls. Throws before authentication: only routes behind it may ask. */
+export function callerOf(response: Response): TokenHolder {
+  const { caller } = contextOf(response);
+  if (caller === undefined) throw new Error('The caller is asked for on a route without authentication');
+  return caller;
+}
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** True for a text that can be an id: nothing else (NUL above all) may reach the database as one. */
+export function isId(text: string): boolean {
+  return ID.test(text);
+}
+
+/** The path parameter `id`, or a text that no row has as its id where it cannot be one. */
+export function idOf(request: Request): string {
+  const { id } = request.params;
+  return typeof id === 'string' && isId(id) ? id : '-';
+}

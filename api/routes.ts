@@ -1,0 +1,55 @@
+import { Router } from 'express';
+import type { RequestHandler } from 'express';
+import type { ApiDependencies } from './dependencies.ts';
+import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './handlers/agents.ts';
+import { createChannelHandler, deleteChannelHandler, getChannelHandler, listChannelsHandler, updateChannelHandler } from './handlers/channels.ts';
+import { listIncidentsHandler, listMonitorIncidentsHandler } from './handlers/incidents.ts';
+import {
+  createMonitorHandler,
+  deleteMonitorHandler,
+  getMonitorHandler,
+  listMonitorsHandler,
+  pauseMonitorHandler,
+  resumeMonitorHandler,
+  updateMonitorHandler,
+} from './handlers/monitors.ts';
+import { getOverviewHandler } from './handlers/overview.ts';
+import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
+import type { operations } from './schema.generated.ts';
+
+/** Operations that are served elsewhere: without a token, or at the root. */
+type ServedElsewhere = 'getDescription' | `pingHeartbeat${string}` | `on${string}`;
+type OperationId = Exclude<keyof operations, ServedElsewhere>;
+
+type Route = { method: 'get' | 'post' | 'patch' | 'delete'; path: string; handler: (dependencies: ApiDependencies) => RequestHandler };
+
+/** Every described operation that needs a token, by its id in the description: a missing one fails the type check. */
+export const ROUTES = {
+  listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },
+  createMonitor: { method: 'post', path: '/monitors', handler: createMonitorHandler },
+  getMonitor: { method: 'get', path: '/monitors/:id', handler: getMonitorHandler },
+  updateMonitor: { method: 'patch', path: '/monitors/:id', handler: updateMonitorHandler },
+  deleteMonitor: { method: 'delete', path: '/monitors/:id', handler: deleteMonitorHandler },
+  pauseMonitor: { method: 'post', path: '/monitors/:id/pause', handler: pauseMonitorHandler },
+  resumeMonitor: { method: 'post', path: '/monitors/:id/resume', handler: resumeMonitorHandler },
+  listMonitorIncidents: { method: 'get', path: '/monitors/:id/incidents', handler: listMonitorIncidentsHandler },
+  getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
+  listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
+  listChannels: { method: 'get', path: '/channels', handler: listChannelsHandler },
+  createChannel: { method: 'post', path: '/channels', handler: createChannelHandler },
+  getChannel: { method: 'get', path: '/channels/:id', handler: getChannelHandler },
+  updateChannel: { method: 'patch', path: '/channels/:id', handler: updateChannelHandler },
+  deleteChannel: { method: 'delete', path: '/channels/:id', handler: deleteChannelHandler },
+  listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
+  getAgent: { method: 'get', path: '/agents/:id', handler: getAgentHandler },
+  deleteAgent: { method: 'delete', path: '/agents/:id', handler: deleteAgentHandler },
+  listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
+  getReport: { method: 'get', path: '/reports/:id', handler: getReportHandler },
+} as const satisfies Record<OperationId, Route>;
+
+/** The router of everything that needs a token. */
+export function createRouter(dependencies: ApiDependencies): Router {
+  const router = Router();
+  for (const { method, path, handler } of Object.values<Route>(ROUTES)) router[method](path, handler(dependencies));
+  return router;
+}

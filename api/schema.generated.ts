@@ -1,0 +1,2566 @@
+// Made from openapi.yaml by npm run openapi:types; do not edit.
+// openapi.yaml sha256 311f069a7f92da83d316694198168bea567b8ea4bc76c0bb27b07dcac0a6ed98
+
+export type paths = {
+    "/monitors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the monitors
+         * @description Every monitor of the account in order of creation, without `check_spec` and `agent_sources`.
+         */
+        get: operations["listMonitors"];
+        put?: never;
+        /**
+         * Create a monitor
+         * @description Only `name` is required. A monitor without a target (heartbeats need none) is a draft: it stays `pending` and is not checked until a PATCH
+         *     gives it one. Needs the `write` scope.
+         *
+         */
+        post: operations["createMonitor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read one monitor
+         * @description The monitor with `check_spec` and `agent_sources`. Secret values are left out: names of secret headers, the kind of credentials and flags remain.
+         *     The `check_spec` can be sent back in a PATCH as it is; its read-only parts are ignored there.
+         *
+         */
+        get: operations["getMonitor"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a monitor
+         * @description Stops the checks and resolves an open incident. Needs the `write` scope.
+         */
+        delete: operations["deleteMonitor"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a monitor
+         * @description All or nothing: the resulting monitor is validated as a whole, then stored at once. Omitted fields keep their value, except these:
+         *
+         *     - `check_spec` replaces the whole object. Omitting it on an http monitor clears headers, secret headers, credentials, body and assertions;
+         *       all other types keep their settings. `warn_days` and `dependencies` are separate: they stay until they are sent.
+         *     - `down_min_sources` omitted or null goes back to the default quorum.
+         *
+         *     Needs the `write` scope.
+         *
+         */
+        patch: operations["updateMonitor"];
+        trace?: never;
+    };
+    "/monitors/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a monitor
+         * @description Stops the checks; the status becomes `paused` and an open incident is resolved. Pausing twice changes nothing. Takes no body. Needs the `write` scope.
+         */
+        post: operations["pauseMonitor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a monitor
+         * @description A paused monitor is checked again and is `pending` until its first check completes. Any other monitor stays as it is.
+         *     Takes no body. Needs the `write` scope.
+         *
+         */
+        post: operations["resumeMonitor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the incidents of one monitor
+         * @description Newest first; without `limit` the newest 500.
+         */
+        get: operations["listMonitorIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything at a glance
+         * @description How many monitors there are, how many are up and down, and all of them.
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the incidents of the account
+         * @description Newest first; without `limit` the newest 500.
+         */
+        get: operations["listIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the alert channels
+         * @description In order of creation.
+         */
+        get: operations["listChannels"];
+        put?: never;
+        /**
+         * Create an alert channel
+         * @description A webhook receives a signed test delivery first (`"test": true`) and is stored only if it answers with 2xx within 8 seconds. Its signing secret is in
+         *     this answer and nowhere else. Telegram and Slack channels are `pending` until the returned link is opened. Needs the `write` scope.
+         *
+         */
+        post: operations["createChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/channels/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read one channel
+         * @description The full address of a webhook is never returned, only its host.
+         */
+        get: operations["getChannel"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a channel
+         * @description No further alert goes there. Needs the `write` scope.
+         */
+        delete: operations["deleteChannel"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a channel
+         * @description Omitted fields keep their value; `monitor_ids` replaces the whole list. Neither the type nor the address of a webhook can change: delete the
+         *     channel and create another. Needs the `write` scope.
+         *
+         */
+        patch: operations["updateChannel"];
+        trace?: never;
+    };
+    "/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the agents
+         * @description The account's own agents and the shared ones, in order of creation.
+         */
+        get: operations["listAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, `agt_...`. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        /** Read one agent */
+        get: operations["getAgent"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete one of the account's own agents
+         * @description It leaves its monitors, whose `down_min_sources` drops to the number of sources left, never below 1. A shared agent cannot be deleted: 403.
+         *     Needs the `write` scope.
+         *
+         */
+        delete: operations["deleteAgent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the reports
+         * @description Newest first.
+         */
+        get: operations["listReports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The report's id, `rep_...`. */
+                id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        /** Read one report */
+        get: operations["getReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * This description
+         * @description Also at the root of the installation. Needs no token.
+         */
+        get: operations["getDescription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ping/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Report in
+         * @description The job ran. HEAD does the same.
+         */
+        get: operations["pingHeartbeat"];
+        put?: never;
+        /**
+         * Report in, with output
+         * @description The job ran. The first 10 kB of the body are kept with the ping.
+         */
+        post: operations["pingHeartbeatWithBody"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ping/{token}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report the start of a job
+         * @description Without an end within `maxDurationSeconds` the monitor goes down. GET and HEAD do the same.
+         */
+        post: operations["pingHeartbeatStart"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ping/{token}/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a failed job
+         * @description The monitor goes down, unless its `failEnabled` is false. GET and HEAD do the same.
+         */
+        post: operations["pingHeartbeatFail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/ping/{token}/{exit_status}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+                /** @description The job's exit status; 0 is a success. */
+                exit_status: number;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a job's exit status
+         * @description 0 counts as a ping, anything else as a failure. GET and HEAD do the same.
+         */
+        post: operations["pingHeartbeatExitStatus"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+};
+export type webhooks = {
+    "monitor.down": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A monitor stopped working
+         * @description Any 2xx within 8 seconds accepts it. No answer and 5xx are tried again up to 3 times; 3xx and 4xx are final.
+         */
+        post: operations["onMonitorDown"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "monitor.degraded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A monitor works, but not well
+         * @description For example too slow, or a certificate that is about to expire.
+         */
+        post: operations["onMonitorDegraded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "monitor.up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A monitor works again
+         * @description Also the first time that a new monitor is up, and the test delivery before a channel is stored (`"test": true`).
+         *
+         */
+        post: operations["onMonitorUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "monitor.unknown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The state of a monitor cannot be determined
+         * @description Too few places have reported lately. The monitor's status reads `pending` meanwhile.
+         */
+        post: operations["onMonitorUnknown"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "agent.offline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * One of your agents stopped reporting
+         * @description Once per change and agent, 90 seconds after its last report.
+         */
+        post: operations["onAgentOffline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "agent.online": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * One of your agents reports again
+         * @description Once per change and agent.
+         */
+        post: operations["onAgentOnline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "advisory.domain_expiry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A domain or certificate is about to expire
+         * @description Once each at the monitor's threshold and at 14, 7, 3 and 1 days left. It changes no status.
+         */
+        post: operations["onDomainExpiry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+};
+export type components = {
+    schemas: {
+        /** @description What every error looks like. */
+        Error: {
+            /** @description A sentence for people. */
+            error: string;
+            /** @description The request's id, `req_...`. */
+            request_id?: string;
+        };
+        Done: {
+            /** @constant */
+            ok: true;
+        };
+        /** @description Unix seconds. */
+        UnixSeconds: number;
+        /** @description Unix seconds, or null. */
+        NullableUnixSeconds: number | null;
+        QueryText: string;
+        /**
+         * @description What is watched. It never changes.
+         * @enum {string}
+         */
+        MonitorType: "http" | "tcp" | "icmp" | "udp" | "domain" | "heartbeat" | "dns" | "vendor";
+        /**
+         * @description `pending` until the first decision, and while the state cannot be determined.
+         * @enum {string}
+         */
+        MonitorStatus: "up" | "down" | "degraded" | "paused" | "pending";
+        MonitorState: {
+            /** @description The monitor, `mon_...`. */
+            id: string;
+            status: components["schemas"]["MonitorStatus"];
+        };
+        Monitor: {
+            /** @description `mon_...` */
+            id: string;
+            name: string;
+            type: components["schemas"]["MonitorType"];
+            /** @description What is watched; `""` for heartbeats and drafts. */
+            target: string;
+            /** @description Seconds from check to check. */
+            interval_seconds: number;
+            /** @description Milliseconds that one check may take. */
+            timeout_ms: number;
+            /** @description The HTTP method. */
+            method: string | null;
+            /** @description Status codes that are good, such as `2xx` or `200,301`. */
+            expected_status: string | null;
+            /** @description Text that the first 1 MiB of the body must contain. */
+            body_match: string | null;
+            /**
+             * @description 1 = follow redirects.
+             * @enum {integer}
+             */
+            follow_redirects: 0 | 1;
+            /** @description Failures in a row before a place counts as bad. */
+            down_after_failures: number;
+            /** @description Successes in a row before a bad place counts as good again. */
+            up_after_successes: number;
+            /** @description How many places must see a failure before the monitor is down. */
+            down_min_sources: number;
+            /** @description Heartbeats only: seconds that a ping may be late. Written as `grace_seconds`. */
+            heartbeat_grace_seconds: number | null;
+            /** @description Percent. */
+            sla_target: number | null;
+            status: components["schemas"]["MonitorStatus"];
+            /**
+             * @description 1 = being checked, 0 = paused.
+             * @enum {integer}
+             */
+            enabled: 0 | 1;
+            created_at: components["schemas"]["UnixSeconds"];
+            updated_at: components["schemas"]["UnixSeconds"];
+        };
+        MonitorDetail: {
+            /** @description `mon_...` */
+            id: string;
+            name: string;
+            type: components["schemas"]["MonitorType"];
+            /** @description What is watched; `""` for heartbeats and drafts. */
+            target: string;
+            /** @description Seconds from check to check. */
+            interval_seconds: number;
+            /** @description Milliseconds that one check may take. */
+            timeout_ms: number;
+            /** @description The HTTP method. */
+            method: string | null;
+            /** @description Status codes that are good, such as `2xx` or `200,301`. */
+            expected_status: string | null;
+            /** @description Text that the first 1 MiB of the body must contain. */
+            body_match: string | null;
+            /**
+             * @description 1 = follow redirects.
+             * @enum {integer}
+             */
+            follow_redirects: 0 | 1;
+            /** @description Failures in a row before a place counts as bad. */
+            down_after_failures: number;
+            /** @description Successes in a row before a bad place counts as good again. */
+            up_after_successes: number;
+            /** @description How many places must see a failure before the monitor is down. */
+            down_min_sources: number;
+            /** @description Heartbeats only: seconds that a ping may be late. Written as `grace_seconds`. */
+            heartbeat_grace_seconds: number | null;
+            /** @description Percent. */
+            sla_target: number | null;
+            status: components["schemas"]["MonitorStatus"];
+            /**
+             * @description 1 = being checked, 0 = paused.
+             * @enum {integer}
+             */
+            enabled: 0 | 1;
+            created_at: components["schemas"]["UnixSeconds"];
+            updated_at: components["schemas"]["UnixSeconds"];
+            check_spec: components["schemas"]["CheckSpec"];
+            /** @description The agents that probe this monitor, sorted. */
+            agent_sources: string[];
+        };
+        MonitorList: {
+            monitors: components["schemas"]["Monitor"][];
+        };
+        Overview: {
+            /** @description All monitors. */
+            total: number;
+            /** @description Those with status `up`. */
+            up: number;
+            /** @description Those with status `down`. */
+            down: number;
+            monitors: components["schemas"]["Monitor"][];
+        };
+        MonitorName: string;
+        /** @description http: a URL with http or https. tcp and udp: `host:port`. icmp and dns: a host. domain: a domain name. vendor: a vendor's id or the URL of its
+         *     status page. Not used by heartbeats. Omitted or `""`: a draft that is not checked yet.
+         *      */
+        MonitorTarget: string;
+        /** @description Seconds from check to check, not below the plan's minimum (Free 60, Solo 30, Pro 1). When omitted at creation: 60; domain 3600, dns 300, vendor 120.
+         *      */
+        IntervalSeconds: number;
+        /** @description Milliseconds, less than `interval_seconds` x 1000. When omitted at creation 10000 or half the interval, whichever is less. */
+        TimeoutMs: number;
+        /** @description GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in any case. When omitted at creation GET for http monitors. */
+        MethodInput: string;
+        /** @description Codes that are good, `200`, `2xx` or a list like `200,301`. When omitted at creation `2xx` for http monitors. */
+        ExpectedStatus: string;
+        /** @description Text that the first 1 MiB of the body must contain, case-sensitive. Empty or null clears it. */
+        BodyMatch: string | null;
+        /**
+         * @description Whether redirects are followed; http monitors do unless told otherwise.
+         * @enum {boolean|integer}
+         */
+        FollowRedirects: true | false | 1 | 0;
+        Streak: number;
+        /** @description From 1 to the number of the monitor's agents; only 1 for vendor, domain, dns and heartbeat monitors. Omitted or null, at creation and in a
+         *     PATCH: 2, or 1 with fewer than two agents.
+         *      */
+        DownMinSources: number | null;
+        /** @description Percent, more than 0 and at most 100. Null clears it. */
+        SlaTarget: number | null;
+        /** @description Heartbeat only. Seconds that a ping may be late; when omitted at creation 60 or a fifth of the interval, whichever is more. */
+        GraceSeconds: number;
+        /** @description Ids of the agents that probe (http, tcp, icmp and udp only). Omitted at creation, or `[]`: up to three shared agents.
+         *      */
+        AgentSources: string[];
+        /** @description Domain: days of warning before the domain expires, 1 to 3650, 30 when omitted at creation. Http: 1 or more turns on the warning about domain and
+         *     certificate, 0 turns it off. Not for other types.
+         *      */
+        WarnDays: number;
+        /** @description Vendor only: which components count. `[]` or omitted watches the whole vendor; AWS needs at least one `service:region`.
+         *      */
+        Components: string[];
+        /** @description Ids of your vendor monitors that this monitor depends on; other ids are ignored. Not allowed on vendor monitors. `[]` clears the list. */
+        Dependencies: string[];
+        MonitorCreate: {
+            /** @description http when omitted. It cannot be changed later. */
+            type?: components["schemas"]["MonitorType"];
+            name: components["schemas"]["MonitorName"];
+            target?: components["schemas"]["MonitorTarget"];
+            interval_seconds?: components["schemas"]["IntervalSeconds"];
+            timeout_ms?: components["schemas"]["TimeoutMs"];
+            method?: components["schemas"]["MethodInput"];
+            expected_status?: components["schemas"]["ExpectedStatus"];
+            body_match?: components["schemas"]["BodyMatch"];
+            follow_redirects?: components["schemas"]["FollowRedirects"];
+            /** @description Failures in a row before a place counts as bad; 2 when omitted at creation. */
+            down_after_failures?: components["schemas"]["Streak"];
+            /** @description Successes in a row before a bad place counts as good again; 1 when omitted at creation. */
+            up_after_successes?: components["schemas"]["Streak"];
+            down_min_sources?: components["schemas"]["DownMinSources"];
+            sla_target?: components["schemas"]["SlaTarget"];
+            grace_seconds?: components["schemas"]["GraceSeconds"];
+            agent_sources?: components["schemas"]["AgentSources"];
+            check_spec?: components["schemas"]["CheckSpecInput"];
+            warn_days?: components["schemas"]["WarnDays"];
+            components?: components["schemas"]["Components"];
+            dependencies?: components["schemas"]["Dependencies"];
+        };
+        /** @description The fields of a creation; read-only fields are refused. */
+        MonitorPatch: {
+            /** @description Accepted only when it is the monitor's type. */
+            type?: components["schemas"]["MonitorType"];
+            name?: components["schemas"]["MonitorName"];
+            target?: components["schemas"]["MonitorTarget"];
+            interval_seconds?: components["schemas"]["IntervalSeconds"];
+            timeout_ms?: components["schemas"]["TimeoutMs"];
+            method?: components["schemas"]["MethodInput"];
+            expected_status?: components["schemas"]["ExpectedStatus"];
+            body_match?: components["schemas"]["BodyMatch"];
+            follow_redirects?: components["schemas"]["FollowRedirects"];
+            /** @description Failures in a row before a place counts as bad; 2 when omitted at creation. */
+            down_after_failures?: components["schemas"]["Streak"];
+            /** @description Successes in a row before a bad place counts as good again; 1 when omitted at creation. */
+            up_after_successes?: components["schemas"]["Streak"];
+            down_min_sources?: components["schemas"]["DownMinSources"];
+            sla_target?: components["schemas"]["SlaTarget"];
+            grace_seconds?: components["schemas"]["GraceSeconds"];
+            agent_sources?: components["schemas"]["AgentSources"];
+            check_spec?: components["schemas"]["CheckSpecInput"];
+            warn_days?: components["schemas"]["WarnDays"];
+            components?: components["schemas"]["Components"];
+            dependencies?: components["schemas"]["Dependencies"];
+        };
+        /** @description Settings of the monitor's type, at most 128 KiB: `request` and `assertions` for http, `transport` for udp and tcp, `ping` for icmp, and so on. A key of
+         *     another type is a 400. Read-only parts of a read (`secretHeaderNames`, `token`, `vendor`, `dependencies`) may be sent back and are ignored.
+         *      */
+        CheckSpecInput: {
+            request?: components["schemas"]["RequestInput"];
+            assertions?: components["schemas"]["AssertionInput"][];
+            transport?: components["schemas"]["TransportInput"];
+            domain?: components["schemas"]["DomainSpec"];
+            ping?: components["schemas"]["PingSpec"];
+            heartbeat?: components["schemas"]["HeartbeatSpec"];
+            dns?: components["schemas"]["DnsSpec"];
+            vendor?: components["schemas"]["VendorSpec"];
+            /** @description Read-only here; write `dependencies` of the monitor. */
+            dependencies?: string[];
+        };
+        /** @description Settings of the monitor's type, without secret values. */
+        CheckSpec: {
+            request?: components["schemas"]["Request"];
+            assertions?: components["schemas"]["Assertion"][];
+            transport?: components["schemas"]["Transport"];
+            domain?: components["schemas"]["DomainSpec"];
+            ping?: components["schemas"]["PingSpec"];
+            heartbeat?: components["schemas"]["HeartbeatSpec"];
+            dns?: components["schemas"]["DnsSpec"];
+            vendor?: components["schemas"]["VendorSpec"];
+            /** @description The vendor monitors that this monitor depends on. */
+            dependencies?: string[];
+        };
+        /** @description Names and values of request headers; at most 50, plain and secret together. */
+        HeaderMap: {
+            [key: string]: string;
+        };
+        RequestInput: {
+            headers?: components["schemas"]["HeaderMap"];
+            /** @description Headers whose values are stored encrypted. `{}` clears them. */
+            secretHeaders?: components["schemas"]["HeaderMap"];
+            /** @description Keeps the stored secret headers; those in `secretHeaders` are added or replaced. */
+            preserveSecretHeaders?: boolean;
+            /** @description Read-only; ignored. */
+            secretHeaderNames?: string[];
+            auth?: components["schemas"]["AuthInput"];
+            /** @description The request body. */
+            body?: string;
+            /** @description Stores `body` encrypted. */
+            bodySecret?: boolean;
+            /** @description With `bodySecret` true keeps the stored secret body. */
+            preserveBody?: boolean;
+            contentType?: string;
+        };
+        Request: {
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Names of the secret headers, sorted. */
+            secretHeaderNames?: string[];
+            auth?: {
+                type: components["schemas"]["AuthType"];
+            };
+            body?: string;
+            /** @description True when a secret body is set. */
+            bodySecret?: boolean;
+            contentType?: string;
+        };
+        /** @enum {string} */
+        AuthType: "bearer" | "basic";
+        /** @description Credentials: `token` for bearer, `username` and `password` for basic. `type` alone keeps what is stored.
+         *      */
+        AuthInput: {
+            type: components["schemas"]["AuthType"];
+            token?: string;
+            /** @description Without a colon (RFC 7617). */
+            username?: string;
+            password?: string;
+        };
+        /**
+         * @description `response_time` is in milliseconds, `cert_expiry` in days; these two degrade, the others take down.
+         * @enum {string}
+         */
+        AssertionSource: "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
+        /** @description `value` for every op except `exists`; `path` for json_body (`$.items[0].id`), `name` for header. `matches` is an RE2 search. Values compare as
+         *     numbers when both sides are decimal numbers, otherwise as exact text.
+         *      */
+        AssertionInput: {
+            source: components["schemas"]["AssertionSource"];
+            /** @enum {string} */
+            op: "contains" | "not_contains" | "matches" | "exists" | "equals" | "not_equals" | "gt" | "lt";
+            value?: string;
+            path?: string;
+            name?: string;
+        } & (unknown & unknown & unknown & unknown & unknown);
+        Assertion: {
+            source: components["schemas"]["AssertionSource"];
+            op: string;
+            value?: string;
+            path?: string;
+            name?: string;
+        };
+        /**
+         * @description Utf8 payloads understand \r \n \t \\ \xHH.
+         * @enum {string}
+         */
+        PayloadEncoding: "utf8" | "hex";
+        /** @enum {string} */
+        ExpectMode: "contains" | "regex";
+        /** @description udp: the datagram that is sent and what the reply must look like. tcp: what is sent after connecting, and what must arrive. */
+        TransportInput: {
+            payload?: string;
+            payloadEncoding?: components["schemas"]["PayloadEncoding"];
+            expect?: string;
+            expectMode?: components["schemas"]["ExpectMode"];
+            /** @description Stores `payload` encrypted. */
+            payloadSecret?: boolean;
+            /** @description With `payloadSecret` true keeps the stored secret payload. */
+            preservePayload?: boolean;
+        };
+        Transport: {
+            payload?: string;
+            payloadEncoding?: components["schemas"]["PayloadEncoding"];
+            expect?: string;
+            expectMode?: components["schemas"]["ExpectMode"];
+            /** @description True when a secret payload is set. */
+            payloadSecret?: boolean;
+        };
+        DomainSpec: {
+            /** @description Days of warning before a domain or certificate expires. */
+            warnDays?: number;
+        };
+        PingSpec: {
+            /** @description Echo requests per check; 4 when omitted. */
+            count?: number;
+            /** @description Loss above this percentage degrades. */
+            lossDegradedPct?: number;
+            /** @description A mean round trip above this degrades. */
+            rttDegradedMs?: number;
+        };
+        HeartbeatSpec: {
+            /** @description Made by the server and kept; ignored when sent, and shown only to tokens with the `write` scope. */
+            token?: string;
+            /** @description Whether `/fail` and exit statuses count; true when omitted. */
+            failEnabled?: boolean;
+            /** @description How long a started job may take. */
+            maxDurationSeconds?: number;
+        };
+        DnsSpec: {
+            records?: components["schemas"]["DnsRecord"][];
+            /** @description Ask at least three independent resolvers; a disagreement degrades. */
+            crossCheck?: boolean;
+        };
+        DnsRecord: {
+            /** @enum {string} */
+            type: "A" | "AAAA" | "CNAME" | "MX" | "NS" | "TXT" | "SOA" | "SRV" | "CAA" | "PTR";
+            /**
+             * @description `equals` the same set, `contains` every expected value, `any` at least one, `exists` some record, `absent` none.
+             * @enum {string}
+             */
+            mode: "equals" | "contains" | "any" | "exists" | "absent";
+            /** @description Needed for equals, contains and any; MX as `10 mail.example.com`. */
+            expected?: string[];
+        };
+        /** @description Read-only; set by the server from `target` and `components`. */
+        VendorSpec: {
+            vendorId?: string;
+            pageUrl?: string;
+            probeUrl?: string;
+            components?: string[];
+        };
+        /** @enum {string} */
+        ChannelType: "telegram" | "slack" | "webhook";
+        Channel: {
+            /** @description `nch_...` */
+            id: string;
+            type: components["schemas"]["ChannelType"];
+            name: string;
+            enabled: boolean;
+            created_at: components["schemas"]["UnixSeconds"];
+            /** @enum {string} */
+            status: "connected" | "pending";
+            /** @description True = alerts of every monitor; false = only of `monitor_ids`. */
+            all_monitors: boolean;
+            /** @description Sorted. */
+            monitor_ids: string[];
+            /** @description Webhooks only; the full address is never returned. */
+            url_host?: string | null;
+            /** @description Slack only. */
+            team_name?: string | null;
+            /** @description Slack only. */
+            channel_name?: string | null;
+        };
+        ChannelList: {
+            channels: components["schemas"]["Channel"][];
+        };
+        ChannelName: string;
+        /** @description Your monitors; used when `all_monitors` is false. */
+        MonitorIds: string[];
+        ChannelCreate: {
+            /** @description telegram when omitted. */
+            type?: components["schemas"]["ChannelType"];
+            /** @description The type's name when omitted. */
+            name?: components["schemas"]["ChannelName"];
+            /** @description Webhook only, and required there; https. */
+            url?: string;
+            /** @description True when omitted. */
+            all_monitors?: boolean;
+            monitor_ids?: components["schemas"]["MonitorIds"];
+        };
+        ChannelPatch: {
+            /** @description Accepted only when it is the channel's type. */
+            type?: components["schemas"]["ChannelType"];
+            /** @description Refused: delete the channel and create another. */
+            url?: string;
+            name?: components["schemas"]["ChannelName"];
+            enabled?: boolean;
+            all_monitors?: boolean;
+            monitor_ids?: components["schemas"]["MonitorIds"];
+        };
+        ChannelCreateResult: {
+            /** @description `nch_...` */
+            id: string;
+            /** @description Webhook only: `whsec_...`, returned now and never again. */
+            signing_secret?: string;
+            /** @description Telegram only: open it to finish connecting. */
+            deep_link?: string;
+            /** @description Telegram only: open it to connect a group. */
+            group_deep_link?: string;
+            /** @description Slack only: open it to finish connecting. */
+            authorize_url?: string;
+        };
+        /**
+         * @description `first_party` agents are run by the service and shared.
+         * @enum {string}
+         */
+        AgentKind: "tenant" | "first_party";
+        Agent: {
+            /** @description `agt_...` */
+            id: string;
+            /** @description Null for shared agents. */
+            tenant_id: string | null;
+            kind: components["schemas"]["AgentKind"];
+            name: string;
+            region: string | null;
+            /** @description What the agent says of itself. */
+            capabilities?: unknown;
+            version: string | null;
+            arch: string | null;
+            last_seen_at: components["schemas"]["NullableUnixSeconds"];
+            created_at: components["schemas"]["UnixSeconds"];
+        };
+        AgentList: {
+            agents: components["schemas"]["Agent"][];
+        };
+        /** @description One incident spans the whole time that a monitor is not up. */
+        Incident: {
+            /** @description `inc_...` */
+            id: string;
+            monitor_id: string;
+            /** @description As it was when the incident began. */
+            monitor_name: string;
+            /** @enum {string} */
+            status: "open" | "resolved";
+            /**
+             * @description The worst state that it reached.
+             * @enum {string}
+             */
+            state: "down" | "degraded";
+            reason: string;
+            /** @description Names of the places that saw the failure. */
+            sources_down: string[];
+            /** @description The first failing result of the streak that decided. */
+            started_at: components["schemas"]["UnixSeconds"];
+            /** @description When it was decided. */
+            detected_at: components["schemas"]["UnixSeconds"];
+            resolved_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description Until now while it is open. */
+            duration_seconds: number;
+            /** @enum {string|null} */
+            resolution: "recovered" | "paused" | "deleted" | null;
+        };
+        IncidentList: {
+            incidents: components["schemas"]["Incident"][];
+        };
+        NullableNumber: number | null;
+        /** @description The account in one line of numbers. */
+        ReportSummary: {
+            monitors: number;
+            incidents: number;
+            uptime_percent: components["schemas"]["NullableNumber"];
+        };
+        ReportMonitor: {
+            id: string;
+            name: string;
+            type: components["schemas"]["MonitorType"];
+            /** @description (up + degraded) / (up + degraded + down), floored to three decimals; null when no time counts. */
+            uptime_percent: components["schemas"]["NullableNumber"];
+            sla_target: components["schemas"]["NullableNumber"];
+            sla_met: boolean | null;
+            /** @description Down time left before the target is missed. */
+            error_budget_seconds: components["schemas"]["NullableNumber"];
+            down_seconds: number;
+            degraded_seconds: number;
+            unknown_seconds: number;
+            paused_seconds: number;
+            incidents: number;
+            longest_incident_seconds: number;
+            /** @description Mean time to recovery. */
+            mttr_seconds: components["schemas"]["NullableNumber"];
+            checks: number;
+            response_ms: {
+                p50: components["schemas"]["NullableNumber"];
+                p95: components["schemas"]["NullableNumber"];
+                p99: components["schemas"]["NullableNumber"];
+            };
+        };
+        Report: {
+            /** @description `rep_...` */
+            id: string;
+            /** @enum {string} */
+            period: "week" | "month";
+            period_start: components["schemas"]["UnixSeconds"];
+            period_end: components["schemas"]["UnixSeconds"];
+            created_at: components["schemas"]["UnixSeconds"];
+            summary: components["schemas"]["ReportSummary"];
+            monitors: components["schemas"]["ReportMonitor"][];
+        };
+        ReportList: {
+            reports: components["schemas"]["Report"][];
+        };
+        /** @enum {string} */
+        EventKind: "monitor.down" | "monitor.degraded" | "monitor.up" | "monitor.unknown" | "agent.offline" | "agent.online" | "advisory.domain_expiry";
+        /** @description The monitor that the event is about. */
+        EventMonitor: {
+            id: string;
+            name: string;
+            type: components["schemas"]["MonitorType"];
+            target: string;
+        };
+        MonitorEvent: {
+            /** @constant */
+            version: "1";
+            event: components["schemas"]["EventKind"];
+            /** @description The same in every retry. */
+            delivery_id: string;
+            /** @description When it happened. */
+            event_at: components["schemas"]["UnixSeconds"];
+            /** @description When this attempt was sent. */
+            sent_at: components["schemas"]["UnixSeconds"];
+            /** @description A sentence for people. */
+            reason: string;
+            /** @description The place in the console. */
+            url: string;
+            monitor: components["schemas"]["EventMonitor"];
+            /** @enum {string} */
+            state: "down" | "degraded" | "up" | "unknown";
+            /**
+             * @description Present in test deliveries only.
+             * @constant
+             */
+            test?: true;
+            detail: {
+                /** @description Names of the places that see the failure. */
+                sources_down: string[];
+                /** @description `inc_...`, or null when there is no incident. */
+                incident_id: string | null;
+                /** @description One of a fixed list, such as `timeout` or `status_503`. */
+                cause?: string | null;
+                previous_state?: string;
+                /** @description Grows with every change of this monitor: drop what is older than what you have. */
+                sequence?: number;
+                sources_total?: number;
+                /** @description How many places had to agree. */
+                quorum?: number;
+                detected_at?: components["schemas"]["UnixSeconds"];
+                /** @description On recovery: how long it lasted. */
+                duration_seconds?: number;
+                latency_ms?: number | null;
+                /** @description Vendors that this monitor depends on and that are not well themselves. */
+                dependencies?: Record<string, unknown>[];
+            };
+        };
+        AgentEvent: {
+            /** @constant */
+            version: "1";
+            event: components["schemas"]["EventKind"];
+            /** @description The same in every retry. */
+            delivery_id: string;
+            /** @description When it happened. */
+            event_at: components["schemas"]["UnixSeconds"];
+            /** @description When this attempt was sent. */
+            sent_at: components["schemas"]["UnixSeconds"];
+            /** @description A sentence for people. */
+            reason: string;
+            /** @description The place in the console. */
+            url: string;
+            monitor: null;
+            agent?: {
+                id: string;
+                name: string;
+                region: string | null;
+            };
+            /** @enum {string} */
+            state: "offline" | "online";
+            detail: {
+                last_seen_at: components["schemas"]["NullableUnixSeconds"];
+            };
+        };
+        AdvisoryEvent: {
+            /** @constant */
+            version: "1";
+            event: components["schemas"]["EventKind"];
+            /** @description The same in every retry. */
+            delivery_id: string;
+            /** @description When it happened. */
+            event_at: components["schemas"]["UnixSeconds"];
+            /** @description When this attempt was sent. */
+            sent_at: components["schemas"]["UnixSeconds"];
+            /** @description A sentence for people. */
+            reason: string;
+            /** @description The place in the console. */
+            url: string;
+            monitor: components["schemas"]["EventMonitor"];
+            /** @constant */
+            state: "expiring";
+            detail: {
+                /** @enum {string} */
+                subject: "domain" | "certificate";
+                name: string;
+                expires_at: components["schemas"]["UnixSeconds"];
+                days_remaining: number;
+            };
+        };
+    };
+    responses: {
+        /** @description The monitor. */
+        MonitorDetail: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MonitorDetail"];
+            };
+        };
+        /** @description The incidents. */
+        IncidentList: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                Link: components["headers"]["Link"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["IncidentList"];
+            };
+        };
+        /** @description Done. */
+        Done: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Done"];
+            };
+        };
+        /** @description Deleted; there is no body. */
+        NoContent: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description Taken. */
+        Pong: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/plain": "OK";
+            };
+        };
+        /** @description No monitor has this token, or the path is none of those above. */
+        UnknownHeartbeat: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request is not valid; the text names each wrong field, what was expected and what came. Nothing was changed. */
+        BadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The token is missing, unknown, expired or revoked. */
+        Unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The token lacks the `write` scope, or the agent is a shared one. */
+        Forbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There is no such thing in this account. */
+        NotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The path exists, the method does not. Any operation on a known path can answer this. */
+        MethodNotAllowed: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is larger than 256 KiB. */
+        TooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is not `application/json`. */
+        UnsupportedMediaType: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Too many requests within a minute. */
+        RateLimited: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description A fault of ours. The text shows no details; the id finds them in our logs. */
+        InternalError: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The database cannot be reached at the moment; try again. */
+        Unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: {
+        /** @description At most this many entries; the next page is in the `Link` header. */
+        Limit: number;
+        /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+        Cursor: string;
+        /** @description Only incidents that are still open, or only resolved ones. */
+        IncidentStatus: "open" | "resolved";
+        /** @description Only incidents that started at this Unix second or later. */
+        Since: number;
+        /** @description Only incidents that started at this Unix second or earlier. */
+        Until: number;
+        /** @description The monitor's id, `mon_...`. */
+        MonitorId: string;
+        /** @description The channel's id, `nch_...`. */
+        ChannelId: string;
+        /** @description The agent's id, `agt_...`. */
+        AgentId: string;
+        /** @description The report's id, `rep_...`. */
+        ReportId: string;
+        /** @description The monitor's `check_spec.heartbeat.token`. */
+        HeartbeatToken: string;
+        /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+        EventSignature: string;
+        /** @description The kind of event. */
+        EventName: components["schemas"]["EventKind"];
+        /** @description The envelope's `delivery_id`; the same in every retry. */
+        EventDelivery: string;
+        /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+        EventTimestamp: string;
+        /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+        StandardWebhookId: string;
+        /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+        StandardWebhookTimestamp: string;
+        /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+        StandardWebhookSignature: string;
+    };
+    requestBodies: {
+        /** @description What the job has to say; the first 10 kB are kept. */
+        PingOutput: {
+            content: {
+                "text/plain": string;
+            };
+        };
+    };
+    headers: {
+        /** @description The id of this request; also `request_id` of an error. */
+        RequestId: string;
+        /** @description Requests allowed per minute. */
+        RateLimitLimit: number;
+        /** @description Requests left in the current minute. */
+        RateLimitRemaining: number;
+        /** @description Seconds until the count starts anew. */
+        RateLimitReset: number;
+        /** @description Whole seconds, 1 or more, until a request will be accepted. */
+        RetryAfter: number;
+        /** @description The next page, when there is one. */
+        Link: string;
+        /** @description The methods that this path knows. */
+        Allow: string;
+        /** @description How to authenticate (RFC 6750). */
+        WwwAuthenticate: string;
+    };
+    pathItems: never;
+};
+export type $defs = Record<string, never>;
+export interface operations {
+    listMonitors: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only monitors of this type. */
+                type?: components["schemas"]["MonitorType"];
+                /** @description Only monitors with this status. */
+                status?: components["schemas"]["MonitorStatus"];
+                /** @description Only monitors that are checked (`1` or `true`), or only paused ones (`0` or `false`). */
+                enabled?: "1" | "0" | "true" | "false";
+                /** @description Only monitors whose name or target contains this text, in any case. */
+                q?: components["schemas"]["QueryText"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The monitors. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MonitorList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MonitorCreate"];
+            };
+        };
+        responses: {
+            /** @description Created. The first result follows shortly. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MonitorState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["MonitorDetail"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MonitorPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MonitorState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["MonitorDetail"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["MonitorDetail"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMonitorIncidents: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only incidents that are still open, or only resolved ones. */
+                status?: components["parameters"]["IncidentStatus"];
+                /** @description Only incidents that started at this Unix second or later. */
+                since?: components["parameters"]["Since"];
+                /** @description Only incidents that started at this Unix second or earlier. */
+                until?: components["parameters"]["Until"];
+            };
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["IncidentList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The overview. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listIncidents: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only incidents of this monitor. */
+                monitor_id?: components["schemas"]["QueryText"];
+                /** @description Only incidents that are still open, or only resolved ones. */
+                status?: components["parameters"]["IncidentStatus"];
+                /** @description Only incidents that started at this Unix second or later. */
+                since?: components["parameters"]["Since"];
+                /** @description Only incidents that started at this Unix second or earlier. */
+                until?: components["parameters"]["Until"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["IncidentList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChannels: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only channels of this type. */
+                type?: components["schemas"]["ChannelType"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channels. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelCreate"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelCreateResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channel. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Done"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelPatch"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Done"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAgents: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only the account's own agents (`tenant`), or only shared ones (`first_party`). */
+                kind?: components["schemas"]["AgentKind"];
+                /** @description Only agents of this region. */
+                region?: components["schemas"]["QueryText"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agents. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, `agt_...`. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Agent"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, `agt_...`. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReports: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The reports. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The report's id, `rep_...`. */
+                id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDescription: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An OpenAPI 3.1 document. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        openapi: "3.1.0";
+                    };
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
+        };
+    };
+    pingHeartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+        };
+    };
+    pingHeartbeatWithBody: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: components["requestBodies"]["PingOutput"];
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+        };
+    };
+    pingHeartbeatStart: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: components["requestBodies"]["PingOutput"];
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+        };
+    };
+    pingHeartbeatFail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: components["requestBodies"]["PingOutput"];
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+        };
+    };
+    pingHeartbeatExitStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+                /** @description The job's exit status; 0 is a success. */
+                exit_status: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: components["requestBodies"]["PingOutput"];
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+        };
+    };
+    onMonitorDown: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+                "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description The kind of event. */
+                "X-Service-Event": components["parameters"]["EventName"];
+                /** @description The envelope's `delivery_id`; the same in every retry. */
+                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+                "webhook-id": components["parameters"]["StandardWebhookId"];
+                /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MonitorEvent"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused for good; it is not sent again. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed; it is tried again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMonitorDegraded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+                "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description The kind of event. */
+                "X-Service-Event": components["parameters"]["EventName"];
+                /** @description The envelope's `delivery_id`; the same in every retry. */
+                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+                "webhook-id": components["parameters"]["StandardWebhookId"];
+                /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MonitorEvent"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused for good; it is not sent again. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed; it is tried again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMonitorUp: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+                "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description The kind of event. */
+                "X-Service-Event": components["parameters"]["EventName"];
+                /** @description The envelope's `delivery_id`; the same in every retry. */
+                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+                "webhook-id": components["parameters"]["StandardWebhookId"];
+                /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MonitorEvent"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused for good; it is not sent again. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed; it is tried again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onMonitorUnknown: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+                "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description The kind of event. */
+                "X-Service-Event": components["parameters"]["EventName"];
+                /** @description The envelope's `delivery_id`; the same in every retry. */
+                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+                "webhook-id": components["parameters"]["StandardWebhookId"];
+                /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MonitorEvent"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused for good; it is not sent again. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed; it is tried again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAgentOffline: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+                "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description The kind of event. */
+                "X-Service-Event": components["parameters"]["EventName"];
+                /** @description The envelope's `delivery_id`; the same in every retry. */
+                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+                "webhook-id": components["parameters"]["StandardWebhookId"];
+                /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentEvent"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused for good; it is not sent again. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed; it is tried again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onAgentOnline: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+                "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description The kind of event. */
+                "X-Service-Event": components["parameters"]["EventName"];
+                /** @description The envelope's `delivery_id`; the same in every retry. */
+                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+                "webhook-id": components["parameters"]["StandardWebhookId"];
+                /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentEvent"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused for good; it is not sent again. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed; it is tried again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onDomainExpiry: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
+                "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description The kind of event. */
+                "X-Service-Event": components["parameters"]["EventName"];
+                /** @description The envelope's `delivery_id`; the same in every retry. */
+                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
+                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
+                "webhook-id": components["parameters"]["StandardWebhookId"];
+                /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
+                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AdvisoryEvent"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused for good; it is not sent again. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Failed; it is tried again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+}

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { listSharedRegions } from '../models/agents.ts';
+import type { Database } from '../models/database.ts';
+import type { IdPrefix } from '../models/ids.ts';
+import { openWebhookSending } from '../notifications/webhook/sending.ts';
+import { sendTestDelivery } from '../notifications/webhook/test-delivery.ts';
+import type { QueueBackend } from '../queues/connection.ts';
+import type { JobQueues } from '../queues/job-queues.ts';
+import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
+import { createApp } from './app.ts';
+import type { ApiConfig } from './dependencies.ts';
+import { createQueueBoard, QUEUE_BOARD_PATH } from './queue-board.ts';
+import { queueBoardLogin } from './queue-board-login.ts';
+
+export type ServeOptions = {
+  port: number;
+  database: Database;
+  backend: QueueBackend;
+  queues: JobQueues;
+  registry: Registry;
+  log: Logger;
+  newId: (prefix: IdPrefix) => string;
+  config: Omit<ApiConfig, 'validateResponses'> & { allowPrivateNetwork: boolean; webhookTimeoutSeconds: number; queueBoardPassword: string | null };
+};
+
+/** The API while it listens. `port` is the real one where 0 was asked for. */
+export type RunningApi = { port: number; stop: () => Promise<void> };
+
+/** How long requests under way have to end when the process stops, in milliseconds. */
+const DRAIN_MS = 10_000;
+
+/** Opens the API on its port; rejects when the port is taken or the description does not compile. */
+export async function serveApi(options: ServeOptions): Promise<RunningApi> {
+  const { database, backend, queues, log, config } = options;
+  const sending = openWebhookSending({ allowPrivateNetwork: config.allowPrivateNetwork, deadlineMs: config.webhookTimeoutSeconds * 1000 });
+  const app = await createApp(
+    {
+      database,
+      rateLimitStore: backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
+      onScheduleChange: createScheduleNotifier(queues, () => listSharedRegions(database)),
+      sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
+      isQueueReachable: () => backend.isReachable(),
+      metrics: options.registry,
+      logger: log,
+      now: Date.now,
+      makeId: options.newId,
+      config: { ...config, validateResponses: false },
+    },
+    (routes) => {
+      const login = queueBoardLogin({ database, password: config.queueBoardPassword, now: Date.now });
+      routes.use(QUEUE_BOARD_PATH, login, createQueueBoard({ database, queues, now: Date.now }));
+    },
+  );
+  const server = createServer(app);
+  server.listen(options.port);
+  await once(server, 'listening');
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : options.port, stop: () => closeServer(server).finally(() => sending.agent.destroy()) };
+}
+
+/** Lets requests under way end, then cuts off who still holds on. */
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearTimeout(cutOff);
+}

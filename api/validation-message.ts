@@ -1,0 +1,108 @@
+import { READ_ONLY_FIELDS } from '../core/monitor-input/fields.ts';
+import { resolveSchema } from './description.ts';
+import type { Description, Schema } from './description.ts';
+
+/** One complaint of the validator: a JSON pointer into the request, the keyword that failed, and the validator's own words. */
+export type Complaint = { path: string; message: string; keyword: string };
+
+/** What is wrong with a value, and where it stands. */
+type Place = { field: string; schema: Schema | undefined; value: unknown };
+
+/** How many sentences one answer has at most: a long list helps nobody. */
+const MOST_SENTENCES = 8;
+
+/** Values below these names may be secrets: messages tell their kind or length, never the value itself. */
+const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|payload|url)(?:[.[]|$)/;
+
+/**
+ * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller: field, what was
+ * expected, what came. One sentence a field.
+ */
+export function describeComplaints(complaints: readonly Complaint[], root: { description: Description; schema: Schema | undefined; value: unknown }): string[] {
+  const sentences = new Map<string, string>();
+  for (const complaint of complaints.toSorted((a, b) => rank(a) - rank(b))) {
+    const place = locate(complaint.path, root);
+    const sentence = describe(complaint, place, root.description);
+    if (!sentences.has(place.field)) sentences.set(place.field, sentence);
+  }
+  return [...sentences.values()].slice(0, MOST_SENTENCES);
+}
+
+/** The most telling complaint about a field comes first: that a name is bad says more than how its pattern reads. */
+function rank({ keyword }: Complaint): number {
+  if (keyword === 'propertyNames') return 0;
+  return keyword === 'if' ? 2 : 1;
+}
+
+function describe({ keyword, message }: Complaint, { field, schema, value }: Place, description: Description): string {
+  const name = field === '' ? 'the body' : field;
+  switch (keyword) {
+    case 'additionalProperties':
+      return READ_ONLY_FIELDS.includes(field) ? `${name} is read-only` : `${name} is not a known field`;
+    case 'required':
+      return `${name} is required`;
+    case 'propertyNames':
+      return `${name} must have ${expectation(resolveSchema(description, schema?.propertyNames))}`;
+    case 'enum':
+      return `${name} must be one of ${message.replace(/^.*: /, '')}, got ${show(field, value)}`;
+    case 'maxProperties':
+      return `${name} must have at most ${schema?.maxProperties ?? 0} entries, got ${Object.keys(Object(value)).length}`;
+    default:
+      return `${name} must be ${expectation(schema)}, got ${show(field, value, keyword)}`;
+  }
+}
+
+/** Follows a JSON pointer through value and schema at once. */
+function locate(pointer: string, { description, schema, value }: { description: Description; schema: Schema | undefined; value: unknown }): Place {
+  const place: Place = { field: '', schema, value };
+  for (const step of pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))) {
+    const isItem = Array.isArray(place.value);
+    place.field += isItem ? `[${step}]` : `${place.field === '' ? '' : '.'}${step || '""'}`;
+    place.schema = resolveSchema(description, isItem ? place.schema?.items : propertyOf(place.schema, step));
+    place.value = childOf(place.value, step);
+  }
+  return place;
+}
+
+function childOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+}
+
+function propertyOf(schema: Schema | undefined, name: string): Schema | undefined {
+  const { properties = {}, additionalProperties } = schema ?? {};
+  if (Object.hasOwn(properties, name)) return properties[name];
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined;
+}
+
+/** A schema in words, as the end of "must be ...". */
+function expectation(schema: Schema | undefined): string {
+  if (schema === undefined) return 'something else';
+  const types = [schema.type ?? []].flat();
+  const orNull = types.includes('null') ? ' or null' : '';
+  const said = schema['x-expects'] ?? WORDS[types.find((type) => type !== 'null') ?? '']?.(schema) ?? 'something else';
+  return `${said}${orNull}`;
+}
+
+const WORDS: Record<string, (schema: Schema) => string> = {
+  string: ({ minLength = 0, maxLength }) => (maxLength === undefined ? 'a text' : `a text of ${minLength} to ${maxLength} characters`),
+  integer: ({ minimum, maximum }) => `a whole number${range(minimum, maximum)}`,
+  number: ({ exclusiveMinimum, maximum }) => `a number${exclusiveMinimum === undefined ? '' : ` above ${exclusiveMinimum}`}${maximum === undefined ? '' : ` and at most ${maximum}`}`,
+  boolean: () => 'true or false',
+  array: ({ maxItems }) => (maxItems === undefined ? 'a list' : `a list of at most ${maxItems} items`),
+  object: () => 'an object',
+};
+
+function range(minimum: number | undefined, maximum: number | undefined): string {
+  if (minimum === undefined) return '';
+  return maximum === undefined ? ` of ${minimum} or more` : ` from ${minimum} to ${maximum}`;
+}
+
+/** What came: the value where that helps and is no secret, otherwise its kind, length or count. */
+function show(field: string, value: unknown, keyword = ''): string {
+  if (value === undefined) return 'nothing';
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return keyword === 'maxItems' ? `${value.length} items` : 'a list';
+  if (typeof value !== 'string') return 'an object';
+  if (keyword === 'minLength' || keyword === 'maxLength') return `${value.length} characters`;
+  return SECRET_PLACE.test(field) ? 'another text' : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext, TestFn } from 'ava';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createApp } from '../../api/app.ts';
+import type { ApiDependencies } from '../../api/dependencies.ts';
+import type { Plan } from '../../core/plans.ts';
+import type { ScheduleChange } from '../../core/schedule.ts';
+import { registerSharedAgent } from '../../models/agents.ts';
+import { createApiToken, generateToken } from '../../models/api-tokens.ts';
+import { closeDatabase, openDatabase } from '../../models/database.ts';
+import type { Database } from '../../models/database.ts';
+import { createIdSource } from '../../models/ids.ts';
+import { createSecretBox } from '../../models/secret-box.ts';
+import { createTenant } from '../../models/tenants.ts';
+import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+
+/** What one answer was. */
+export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
+
+/** Sends a request as somebody; a string body goes out as it is, anything else as JSON. */
+export type Call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+
+/** An account and its tokens. */
+export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken: string; readerToken: string };
+
+/** The API on a port of its own, over a database of its own, with what its surroundings were told. */
+export type ApiServer = {
+  url: string;
+  database: Database;
+  databaseUrl: string;
+  makeId: ApiDependencies['makeId'];
+  scheduleChanges: ScheduleChange[];
+  testDeliveries: TestedWebhook[];
+  /** What the next test deliveries come to: null = answered 2xx. */
+  testDeliveryFailure: { text: string | null };
+  logLines: Record<string, unknown>[];
+  anonymous: Call;
+  account(plan?: Plan): Promise<Account>;
+  /** One more process of the same installation. */
+  another(): Promise<string>;
+  close(): Promise<void>;
+};
+
+/** The regions of the shared agents that every test server has, by creation. */
+export const REGIONS = ['frankfurt', 'singapore', 'virginia', 'hanoi'];
+
+/** Starts the API before the tests of a file and stops it after them; every answer is held against the description. */
+export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Partial<ApiDependencies> = {}): void {
+  let api: ApiServer | null = null;
+  test.before(async () => {
+    api = await startApiServer(overrides);
+  });
+  test.beforeEach((t) => {
+    if (api === null) throw new Error('The API did not start');
+    t.context = { api };
+  });
+  test.after.always(async () => {
+    await api?.close();
+  });
+}
+
+async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiServer> {
+  const { databaseUrl, drop } = await createTestDatabase();
+  const database = openDatabase({ databaseUrl, secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]) });
+  const makeId = createIdSource();
+  const scheduleChanges: ScheduleChange[] = [];
+  const testDeliveries: TestedWebhook[] = [];
+  const testDeliveryFailure: ApiServer['testDeliveryFailure'] = { text: null };
+  const logLines: Record<string, unknown>[] = [];
+  const closers: (() => Promise<void>)[] = [];
+
+  const listen = async (): Promise<string> => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const app = await createApp({
+      database,
+      rateLimitStore: { kind: 'postgres', pool: database.pool },
+      onScheduleChange: async (change) => void scheduleChanges.push(change),
+      sendTestDelivery: async (webhook) => {
+        testDeliveries.push(webhook);
+        return testDeliveryFailure.text;
+      },
+      isQueueReachable: async () => true,
+      metrics: new Registry(),
+      logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
+      now: Date.now,
+      makeId,
+      config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null, validateResponses: true },
+      ...overrides,
+    });
+    server.on('request', app);
+    closers.push(async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    });
+    return url;
+  };
+
+  for (const region of REGIONS) {
+    await registerSharedAgent(database, { newId: makeId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: Date.now() });
+  }
+  const url = await listen();
+  const callWith = (token: string | null): Call => (method, path, body, headers) => send(`${url}${path}`, { method, body, headers: { ...(token !== null && { Authorization: `Bearer ${token}` }), ...headers } });
+  return {
+    url,
+    database,
+    databaseUrl,
+    makeId,
+    scheduleChanges,
+    testDeliveries,
+    testDeliveryFailure,
+    logLines,
+    anonymous: callWith(null),
+    async account(plan = 'pro') {
+      const tenantId = makeId('ten');
+      await createTenant(database, { id: tenantId, name: tenantId, plan, nowMs: Date.now() });
+      const issue = async (scopes: ('read' | 'write')[]) => {
+        const token = generateToken('spk');
+        await createApiToken(database, { id: makeId('tok'), tenantId, name: 'test', token, scopes, expiresAt: null, nowMs: Date.now() }, 10);
+        return token;
+      };
+      const ownerToken = await issue(['read', 'write']);
+      const readerToken = await issue(['read']);
+      return { tenantId, ownerToken, readerToken, owner: callWith(ownerToken), reader: callWith(readerToken) };
+    },
+    another: listen,
+    async close() {
+      for (const close of closers) await close();
+      await closeDatabase(database);
+      await drop();
+    },
+  };
+}
+
+/** One request over real HTTP. */
+export async function send(url: string, { method, body, headers }: { method: string; body?: unknown; headers: Record<string, string> }): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : {} };
+}
+
+/** The status and the whole error shape of an answer: a text, and the id that the header carries too (D-03). */
+export function isError(t: ExecutionContext<{ api: ApiServer }>, answer: Answer, expected: { status: number; error: RegExp | string }): void {
+  t.is(answer.status, expected.status, answer.text);
+  const { error, request_id: id, ...rest } = answer.json;
+  t.deepEqual(rest, {});
+  t.is(id, answer.headers.get('x-request-id'));
+  t.regex(String(id), /^req_\w+$/);
+  if (typeof expected.error === 'string') t.is(error, expected.error);
+  else t.regex(String(error), expected.error);
+}
