@@ -1,0 +1,53 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { PLAN_LIMITS } from '../../core/plans.ts';
+import { countOwnAgents, createAgent, listAgents } from '../../models/agents.ts';
+import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
+import { findTenant } from '../../models/tenants.ts';
+import { print } from '../output.ts';
+import { Refusal } from '../refusal.ts';
+import { withDatabase } from '../with-database.ts';
+
+type CreateOptions = { tenant: string; name: string; region?: string; json?: boolean };
+
+/** Adds `agent create` and `agent list`. */
+export function addAgentCommands(program: Command): void {
+  const agent = program.command('agent').description("customers' agents");
+  agent
+    .command('create')
+    .description('make an agent of a tenant; its token is shown once')
+    .requiredOption('--tenant <id>', 'whose agent')
+    .requiredOption('--name <name>', 'what people call it', parseName)
+    .option('--region <region>', 'where it stands', parseName)
+    .option('--json', 'print JSON')
+    .action(async (options: CreateOptions) => {
+      print(await makeAgent(options), options);
+    });
+  agent
+    .command('list')
+    .description('the agents that a tenant may use')
+    .requiredOption('--tenant <id>', 'whose agents')
+    .option('--json', 'print JSON')
+    .action(async (options: { tenant: string; json?: boolean }) => {
+      const agents = await withDatabase(({ database }) => listAgents(database, { tenantId: options.tenant }));
+      print(agents.map(({ id, kind, name, region, lastSeenAt }) => ({ id, kind, name, region, last_seen_at: lastSeenAt })), options);
+    });
+}
+
+async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null }): Promise<Record<string, unknown>> {
+  return await withDatabase(async ({ database, environment, newId, nowMs }) => {
+    const tenant = await findTenant(database, tenantId);
+    if (tenant === null) throw new Refusal(`There is no tenant ${tenantId}`);
+    const limit = PLAN_LIMITS[tenant.plan].ownAgents;
+    if (environment.planCountLimits && (await countOwnAgents(database, tenantId)) >= limit) {
+      throw new Refusal(`The plan ${tenant.plan} allows ${limit} agents of its own, and ${tenantId} has as many: delete one first`);
+    }
+    const token = generateToken('spa');
+    const agent = await createAgent(database, { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs });
+    return { id: agent.id, token, name, region };
+  });
+}
+
+function parseName(text: string): string {
+  if (text.trim() === '' || text.length > 255) throw new InvalidArgumentError('Expected 1 to 255 characters.');
+  return text;
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { migrate } from '../../models/migrate.ts';
+import { migrateQueues } from '../../queues/migrate.ts';
+import { bootstrap } from '../bootstrap.ts';
+import { print } from '../output.ts';
+import { withDatabase } from '../with-database.ts';
+import { findDatabase } from '../database-place.ts';
+import { readEnvironment } from '../../config/environment.ts';
+
+/** Adds `migrate`: the schema and the queue's own, brought up to date once per deploy. */
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database up to date; with BOOTSTRAP_TOKEN set, an empty one also gets its first tenant')
+    .option('--json', 'print JSON')
+    .action(async (options: { json?: boolean }) => {
+      const environment = readEnvironment(process.env);
+      const databaseUrl = await findDatabase(environment);
+      const applied: string[] = [];
+      await migrate(databaseUrl, (text) => applied.push(text));
+      await migrateQueues(databaseUrl);
+      const { bootstrapToken: token, bootstrapPassword: password } = environment;
+      if (token !== null) await withDatabase(({ database, newId, nowMs }) => bootstrap(database, { newId, nowMs, token, password }));
+      print({ applied }, options);
+    });
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { Option, type Command } from 'commander';
+import { PLANS, type Plan } from '../../core/plans.ts';
+import { hashPassword } from '../../models/password.ts';
+import { createTenant, createUser, listTenants } from '../../models/tenants.ts';
+import { print } from '../output.ts';
+import { Refusal } from '../refusal.ts';
+import { withDatabase } from '../with-database.ts';
+
+/** Adds `tenant create` and `tenant list`. */
+export function addTenantCommands(program: Command): void {
+  const tenant = program.command('tenant').description('accounts');
+  tenant
+    .command('create')
+    .description('make an account with a console user, whose password is shown once')
+    .requiredOption('--name <name>', 'a name of its own')
+    .addOption(new Option('--plan <plan>', 'what it may use').choices(PLANS).default('free'))
+    .option('--email <address>', 'the console user; admin@<name> unless given')
+    .option('--json', 'print JSON')
+    .action(async (options: { name: string; plan: Plan; email?: string; json?: boolean }) => {
+      print(await makeTenant(options), options);
+    });
+  tenant
+    .command('list')
+    .description('all accounts')
+    .option('--json', 'print JSON')
+    .action(async (options: { json?: boolean }) => {
+      const tenants = await withDatabase(({ database }) => listTenants(database));
+      print(tenants.map(({ id, name, plan, createdAt }) => ({ id, name, plan, created_at: createdAt })), options);
+    });
+}
+
+async function makeTenant(options: { name: string; plan: Plan; email?: string }): Promise<Record<string, unknown>> {
+  const { name, plan } = options;
+  if (name.trim() === '' || name.length > 255) throw new Refusal('--name must have 1 to 255 characters');
+  return await withDatabase(async ({ database, newId, nowMs }) => {
+    const created = await createTenant(database, { id: newId('ten'), name, plan, nowMs });
+    if (created === null) throw new Refusal(`There is a tenant named "${name}" already`);
+    const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
+    const password = randomBytes(12).toString('base64url');
+    const user = await createUser(database, { id: newId('usr'), tenantId: created.id, email, passwordHash: await hashPassword(password), isOperator: false, nowMs });
+    return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
+  });
+}

@@ -1,0 +1,116 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { serveApi, type RunningApi } from '../api/serve.ts';
+import type { Environment } from '../config/environment.ts';
+import { createLogger } from '../config/logger.ts';
+import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { migrate } from '../models/migrate.ts';
+import { migrateQueues } from '../queues/migrate.ts';
+import { openRuntime } from '../workers/open-runtime.ts';
+import { startCheck } from '../workers/processes/check.ts';
+import { startClock } from '../workers/processes/clock.ts';
+import { startDeliver } from '../workers/processes/deliver.ts';
+import { startEvaluate } from '../workers/processes/evaluate.ts';
+import { startMaintain } from '../workers/processes/maintain.ts';
+import type { RunningProcess, Runtime } from '../workers/runtime.ts';
+import { stopAll } from '../workers/stop.ts';
+import { bootstrap, type FirstStart } from './bootstrap.ts';
+import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
+import { Refusal } from './refusal.ts';
+
+/** What the workers finish within when the service stops, in milliseconds; the longest probe takes 10 s. */
+const STOP_BOUND_MS = 20_000;
+
+/** The whole service in one process, and how to end it. */
+export type RunningService = { url: string; firstStart: FirstStart | null; stop: () => Promise<void> };
+
+/**
+ * Starts everything: the database where it is ours, migrations, the first start's accounts, all workers, and at last the API, so that
+ * whoever gets an answer finds it ready. `say` hears of the progress. Throws a `Refusal` with a line for the operator.
+ */
+export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
+  await refuseTakenPort(environment.port);
+  const closing: (() => Promise<void>)[] = [];
+  const close = async () => {
+    for (const step of closing.toReversed()) await step();
+  };
+  try {
+    const databaseUrl = environment.databaseUrl ?? (await startDatabase(environment, { say, closing }));
+    await migrate(databaseUrl, say);
+    await migrateQueues(databaseUrl);
+    const log = createLogger({ process: 'spotcheck', level: environment.logLevel });
+    const registry = new Registry();
+    collectDefaultMetrics({ register: registry });
+    const { runtime, close: closeRuntime } = openRuntime({
+      databaseUrl,
+      redisUrls: environment.redisUrl?.split(',') ?? [],
+      secretKeys: environment.secretKeys ?? (await loadOrCreateSecretKeys(environment.dataDir)),
+      publicUrl: environment.publicUrl,
+      log,
+      registry,
+    });
+    closing.push(closeRuntime);
+    const { bootstrapToken: token, bootstrapPassword: password } = environment;
+    const firstStart = await bootstrap(runtime.database, { newId: runtime.newId, nowMs: runtime.now(), token, password });
+    const processes = await startWorkers(runtime, environment);
+    closing.push(async () => void (await stopAll(processes, STOP_BOUND_MS)));
+    const api = await listen({ runtime, registry, environment });
+    closing.push(api.stop);
+    return { url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl, firstStart, stop: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startDatabase(environment: Environment, { say, closing }: { say: (text: string) => void; closing: (() => Promise<void>)[] }): Promise<string> {
+  const postgres = await startEmbeddedPostgres({ dataDir: environment.dataDir, onProgress: say });
+  closing.push(postgres.stop);
+  return postgres.databaseUrl;
+}
+
+/** In the order in which they are stopped: those that feed others first. */
+async function startWorkers(runtime: Runtime, environment: Environment): Promise<RunningProcess[]> {
+  const { allowPrivateNetwork, agentRegions, webhookTimeoutSeconds, deliveryRetrySeconds } = environment;
+  const evaluate = await startEvaluate(runtime);
+  const checks = await Promise.all(agentRegions.map((region) => startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork })));
+  const deliver = startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds });
+  return [startClock(runtime), ...checks, startMaintain(runtime), evaluate, deliver];
+}
+
+async function listen({ runtime, registry, environment }: { runtime: Runtime; registry: Registry; environment: Environment }): Promise<RunningApi> {
+  const { telegram, slack, port, ...config } = environment;
+  const { database, backend, queues, log, newId } = runtime;
+  return await serveApi({
+    port,
+    database,
+    backend,
+    queues,
+    registry,
+    log,
+    newId,
+    config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
+  });
+}
+
+/** Before any work: a database is not prepared for a service that cannot listen. */
+async function refuseTakenPort(port: number): Promise<void> {
+  if (port === 0) return;
+  const server = createServer().listen(port);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Refusal(describePortError(error, port));
+  }
+  server.close();
+  await once(server, 'close');
+}
+
+function describePortError(error: unknown, port: number): string {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  if (code === 'EADDRINUSE') return `Port ${port} is taken by another program: stop that one, or set PORT to a free port`;
+  if (code === 'EACCES') return `Port ${port} may not be opened by this user: set PORT to one above 1023`;
+  return `Port ${port} cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
+}
