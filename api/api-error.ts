@@ -20,3 +20,8 @@ export function badRequest(...sentences: string[]): ApiError {
 export function notFound(kind: 'monitor' | 'channel' | 'agent' | 'report', id: string): ApiError {
   return new ApiError(404, `${kind} ${id} does not exist`);
 }
+
+/** 405 and the methods that the path does know. */
+export function methodNotAllowed(method: string, allow: string): ApiError {
+  return new ApiError(405, `${method} is not allowed here, only ${allow}`, { Allow: allow });
+}

@@ -6,7 +6,7 @@ import { publishDescription, readDescription } from './description.ts';
 import { getDescriptionHandler } from './handlers/description.ts';
 import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
 import { authentication, requireCaller } from './middleware/authentication.ts';
-import { errorResponse, unknownRoute } from './middleware/error-response.ts';
+import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
@@ -25,10 +25,9 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.disable('x-powered-by');
   app.use(requestId(dependencies), requestLog(dependencies), helmet());
 
-  app.get('/healthz', getHealth);
-  app.get('/readyz', getReadinessHandler(dependencies));
-  app.get('/metrics', getMetricsHandler(dependencies));
-  app.get(['/openapi.json', `${BASE_PATH}/openapi.json`], getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl)));
+  const getDescription = getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl));
+  const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };
+  for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
 
   const validated = validation(description, dependencies.config.validateResponses);
   await warmUp(description, validated, app);

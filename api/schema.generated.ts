@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 311f069a7f92da83d316694198168bea567b8ea4bc76c0bb27b07dcac0a6ed98
+// openapi.yaml sha256 6e07c5ee6d99e1134cb1ff6f5b75e5c75ac3181cd49a6606d8f81bd9fb4143d3
 
 export type paths = {
     "/monitors": {
@@ -1419,6 +1419,7 @@ export type components = {
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {

@@ -1,9 +1,11 @@
-import { READ_ONLY_FIELDS } from '../core/monitor-input/fields.ts';
 import { resolveSchema } from './description.ts';
 import type { Description, Schema } from './description.ts';
 
 /** One complaint of the validator: a JSON pointer into the request, the keyword that failed, and the validator's own words. */
 export type Complaint = { path: string; message: string; keyword: string };
+
+/** The part of a request that the complaints are about, and the fields that its resource shows and nobody sets. */
+export type Complained = { description: Description; schema: Schema | undefined; value: unknown; readOnly: readonly string[] };
 
 /** What is wrong with a value, and where it stands. */
 type Place = { field: string; schema: Schema | undefined; value: unknown };
@@ -18,11 +20,12 @@ const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|payload|url)(?:
  * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller: field, what was
  * expected, what came. One sentence a field.
  */
-export function describeComplaints(complaints: readonly Complaint[], root: { description: Description; schema: Schema | undefined; value: unknown }): string[] {
+export function describeComplaints(complaints: readonly Complaint[], root: Complained): string[] {
   const sentences = new Map<string, string>();
-  for (const complaint of complaints.toSorted((a, b) => rank(a) - rank(b))) {
+  // That an `if` led to its `then` says nothing beside what is wrong with the `then`.
+  for (const complaint of complaints.filter(({ keyword }) => keyword !== 'if').toSorted((a, b) => rank(a) - rank(b))) {
     const place = locate(complaint.path, root);
-    const sentence = describe(complaint, place, root.description);
+    const sentence = describe(complaint, place, root);
     if (!sentences.has(place.field)) sentences.set(place.field, sentence);
   }
   return [...sentences.values()].slice(0, MOST_SENTENCES);
@@ -30,21 +33,20 @@ export function describeComplaints(complaints: readonly Complaint[], root: { des
 
 /** The most telling complaint about a field comes first: that a name is bad says more than how its pattern reads. */
 function rank({ keyword }: Complaint): number {
-  if (keyword === 'propertyNames') return 0;
-  return keyword === 'if' ? 2 : 1;
+  return keyword === 'propertyNames' ? 0 : 1;
 }
 
-function describe({ keyword, message }: Complaint, { field, schema, value }: Place, description: Description): string {
+function describe({ keyword, message }: Complaint, { field, schema, value }: Place, { description, readOnly }: Complained): string {
   const name = field === '' ? 'the body' : field;
   switch (keyword) {
     case 'additionalProperties':
-      return READ_ONLY_FIELDS.includes(field) ? `${name} is read-only` : `${name} is not a known field`;
+      return readOnly.includes(field) ? `${name} is read-only` : `${name} is not a known field`;
     case 'required':
       return `${name} is required`;
     case 'propertyNames':
       return `${name} must have ${expectation(resolveSchema(description, schema?.propertyNames))}`;
     case 'enum':
-      return `${name} must be one of ${message.replace(/^.*: /, '')}, got ${show(field, value)}`;
+      return `${name} must be ${schema?.['x-expects'] ?? `one of ${message.replace(/^.*: /, '')}`}, got ${show(field, value)}`;
     case 'maxProperties':
       return `${name} must have at most ${schema?.maxProperties ?? 0} entries, got ${Object.keys(Object(value)).length}`;
     default:
@@ -53,7 +55,7 @@ function describe({ keyword, message }: Complaint, { field, schema, value }: Pla
 }
 
 /** Follows a JSON pointer through value and schema at once. */
-function locate(pointer: string, { description, schema, value }: { description: Description; schema: Schema | undefined; value: unknown }): Place {
+function locate(pointer: string, { description, schema, value }: Complained): Place {
   const place: Place = { field: '', schema, value };
   for (const step of pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))) {
     const isItem = Array.isArray(place.value);

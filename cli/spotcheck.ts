@@ -1,15 +1,21 @@
 import { Command, CommanderError } from 'commander';
+import { readEnvironment } from '../config/environment.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAgentCommands } from './commands/agents.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addStartCommand } from './commands/start.ts';
 import { addTenantCommands } from './commands/tenants.ts';
 import { addTokenCommands } from './commands/tokens.ts';
+import { databaseAccess } from './with-database.ts';
 
 /** Exit status: 0 done, 1 refused with one line on standard error, 2 wrong usage. */
 async function main(): Promise<number> {
+  // Look-ups of names wait in libuv's pool, whose four threads would let a slow resolver hold up every check.
+  process.env['UV_THREADPOOL_SIZE'] ??= '64';
   const program = new Command('spotcheck').description(packageJson.description).version(packageJson.version).showHelpAfterError().exitOverride();
-  for (const add of [addStartCommand, addMigrateCommand, addTenantCommands, addTokenCommands, addAgentCommands]) add(program);
+  const environment = () => readEnvironment(process.env);
+  for (const add of [addStartCommand, addMigrateCommand]) add(program, environment);
+  for (const add of [addTenantCommands, addTokenCommands, addAgentCommands]) add(program, databaseAccess(environment));
   for (const command of program.commands) inheritExit(command);
   try {
     await program.parseAsync();

@@ -4,6 +4,7 @@ import { ASSERTION_SOURCES } from './monitor.ts';
 import type { Assertion, AssertionSource } from './monitor.ts';
 import { accepted, refused } from './parsed.ts';
 import type { Parsed } from './parsed.ts';
+import { quote } from './quoted.ts';
 
 /** What an assertion can ask of a text or number. */
 export const ASSERTION_OPS = ['exists', 'equals', 'not_equals', 'contains', 'not_contains', 'gt', 'lt', 'matches'] as const;
@@ -29,11 +30,11 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 /** Brings an assertion into its stored form, with the keys of its source only (D-22); the message names the field at fault. `isValidPattern` says whether RE2 accepts a pattern. */
 export function normaliseAssertion(input: AssertionInput, isValidPattern: (pattern: string) => boolean): Parsed<Assertion> {
   const source = ASSERTION_SOURCES.find((known) => known === input.source);
-  if (source === undefined) return refused(`source must be one of ${ASSERTION_SOURCES.join(', ')}, got "${input.source}"`);
+  if (source === undefined) return refused(`source must be one of ${ASSERTION_SOURCES.join(', ')}, got ${quote(input.source)}`);
 
   const ops: readonly AssertionOp[] = OPS_BY_SOURCE[source];
   const op = ops.find((known) => known === input.op);
-  if (op === undefined) return refused(`op must be one of ${ops.join(', ')} for ${source}, got "${input.op}"`);
+  if (op === undefined) return refused(`op must be one of ${ops.join(', ')} for ${source}, got ${quote(input.op)}`);
 
   const place = PLACES[source](input);
   if (!place.ok) return place;
@@ -56,7 +57,7 @@ const PLACES = {
   header: ({ name }) => {
     if (name === undefined) return refused('name is required for header');
     if (name.length > MAX_HEADER_NAME) return refused(`name must have at most ${MAX_HEADER_NAME} characters, got ${name.length}`);
-    return HEADER_NAME.test(name) ? accepted({ name }) : refused(`name must be a header name (RFC 9110 token), got "${name}"`);
+    return HEADER_NAME.test(name) ? accepted({ name }) : refused(`name must be a header name (RFC 9110 token), got ${quote(name)}`);
   },
   response_time: nowhere,
   cert_expiry: nowhere,
@@ -69,9 +70,9 @@ function normaliseValue(
 ): Parsed<Pick<Assertion, 'value'>> {
   if (op === 'exists') return accepted({});
   if (value === undefined) return refused(`value is required for ${op}`);
-  if (op === 'matches' && !isValidPattern(value)) return refused(`value must be a regular expression in RE2 syntax, got "${value}"`);
+  if (op === 'matches' && !isValidPattern(value)) return refused(`value must be a regular expression in RE2 syntax, got ${quote(value)}`);
 
   const isMeasure = source === 'response_time' || source === 'cert_expiry';
-  if (isMeasure && parseDecimal(value) === null) return refused(`value must be a decimal number for ${source}, got "${value}"`);
+  if (isMeasure && parseDecimal(value) === null) return refused(`value must be a decimal number for ${source}, got ${quote(value)}`);
   return accepted({ value });
 }

@@ -1,5 +1,6 @@
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
-import { sourcesAgainst, type Change, type ChangeEvidence, type MonitorState } from './monitor-state.ts';
+import { sourcesAgainst, type Change, type ChangeEvidence } from './monitor-state.ts';
+import { type MonitorState } from './state.ts';
 import type { MonitorType } from './monitor.ts';
 
 /** What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only where it was measured. */

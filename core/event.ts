@@ -1,5 +1,6 @@
 import type { ChannelType } from './channel.ts';
-import type { Change, MonitorState } from './monitor-state.ts';
+import type { Change } from './monitor-state.ts';
+import type { MonitorState } from './state.ts';
 
 /** The states that customers are told of; pausing and resuming are their own doing. */
 export type EventState = Exclude<MonitorState, 'paused' | 'pending'>;

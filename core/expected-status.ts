@@ -1,5 +1,6 @@
 import { accepted, refused } from './parsed.ts';
 import type { Parsed } from './parsed.ts';
+import { quote } from './quoted.ts';
 
 /** Status codes that count as good: each either three digits or a digit and `xx`, in lower case, at least one (D-13). */
 export type ExpectedStatus = readonly string[];
@@ -20,7 +21,7 @@ export function parseExpectedStatus(expression: string): Parsed<ExpectedStatus> 
 
   const unreadable = tokens.find((token) => !TOKEN.test(token));
   if (unreadable !== undefined) {
-    return refused(`expected_status must be statuses such as 200 or 2xx, separated by commas, got "${unreadable}"`);
+    return refused(`expected_status must be statuses such as 200 or 2xx, separated by commas, got ${quote(unreadable)}`);
   }
   return accepted(tokens);
 }

@@ -2,16 +2,10 @@ import { certificateDaysLeft } from './assertion-check.ts';
 import type { AssertedAnswer, AssertionOutcome } from './assertion-check.ts';
 import type { AssertionOp } from './assertions.ts';
 import type { Assertion, AssertionSource } from './monitor.ts';
+import { quote } from './quoted.ts';
 
 /** An assertion that an answer did not meet, and how. */
 export type FailedAssertion = { assertion: Assertion; outcome: Exclude<AssertionOutcome, 'holds'>; asserted: AssertedAnswer };
-
-const MAX_SHOWN = 60;
-
-/** A customer's text between quotes, cut to what fits a sentence. */
-export function quote(text: string): string {
-  return `"${text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text}"`;
-}
 
 /** One sentence on a failed assertion. It says what was expected and never what was found in a body or header: a target may echo the secrets of its request (D-17). */
 export function explainAssertion(failed: FailedAssertion): string {
@@ -28,6 +22,8 @@ const SENTENCES = {
 } satisfies Record<AssertionSource, (failed: FailedAssertion) => string>;
 
 const LIMITS: Readonly<Record<string, string>> = { lt: 'less than', gt: 'more than' };
+
+const WHOLE_DAYS = new Intl.NumberFormat('en', { style: 'unit', unit: 'day', unitDisplay: 'long' });
 
 const FAILURES = {
   exists: () => 'is missing',
@@ -46,12 +42,12 @@ function tell({ assertion, outcome }: FailedAssertion): string {
 
 function explainJson(failed: FailedAssertion): string {
   const { assertion, asserted } = failed;
-  if (asserted.readJson() !== undefined) return `JSON value ${assertion.path} ${tell(failed)}`;
+  if (asserted.readJson() !== undefined) return `JSON value ${quote(assertion.path ?? '$')} ${tell(failed)}`;
   return asserted.answer.bodyTruncated ? 'The body is too long to be read as JSON' : 'The body is not JSON';
 }
 
 function explainExpiry({ assertion: { op, value }, asserted: { answer } }: FailedAssertion): string {
   const days = certificateDaysLeft(answer);
   if (days === null) return 'There is no certificate: the answer came without TLS';
-  return `The certificate expires in ${Math.floor(days)} days, expected ${LIMITS[op]} ${value} days`;
+  return `The certificate expires in ${WHOLE_DAYS.format(Math.floor(days))}, expected ${LIMITS[op]} ${value} days`;
 }

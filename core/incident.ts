@@ -1,4 +1,4 @@
-import type { MonitorState } from './monitor-state.ts';
+import type { MonitorState } from './state.ts';
 
 /** How a transition touches the monitor's open incident (D-45). */
 export type IncidentStep =

@@ -1,5 +1,6 @@
 import { accepted, refused } from './parsed.ts';
 import type { Parsed } from './parsed.ts';
+import { quote } from './quoted.ts';
 
 /** The steps from the root of a JSON document to one value: a string is an object's key, a number an array's index. */
 export type JsonPath = readonly (string | number)[];
@@ -15,13 +16,13 @@ const STEPS: readonly { form: RegExp; key: (text: string) => string | number }[]
 
 /** Reads a path of D-22's grammar: `$`, then any number of `.key`, `[0]`, `['key']`, `["key"]`; in quotes a backslash escapes a quote or a backslash. */
 export function parseJsonPath(text: string): Parsed<JsonPath> {
-  if (!text.startsWith('$')) return refused(`path must start with $, got "${text}"`);
+  if (!text.startsWith('$')) return refused(`path must start with $, got ${quote(text)}`);
 
   const path: (string | number)[] = [];
   let rest = text.slice(1);
   while (rest !== '') {
     const step = readStep(rest);
-    if (step === null) return refused(`path must be $ followed by .key, [0], ['key'] or ["key"], got "${rest}" after "${text.slice(0, -rest.length)}"`);
+    if (step === null) return refused(`path must be $ followed by .key, [0], ['key'] or ["key"], got ${quote(rest)} after ${quote(text.slice(0, -rest.length))}`);
     path.push(step.key);
     rest = rest.slice(step.length);
   }

@@ -2,8 +2,9 @@ import { checkAssertion } from './assertion-check.ts';
 import type { AssertedAnswer, PatternSearch } from './assertion-check.ts';
 import { DEFAULT_EXPECTED_STATUS, matchesStatus, parseExpectedStatus } from './expected-status.ts';
 import type { HttpAnswered, HttpFailed, HttpObservation } from './http-observation.ts';
-import { explainAssertion, quote } from './http-reasons.ts';
+import { explainAssertion } from './http-reasons.ts';
 import type { Assertion, AssertionSource, CheckTarget } from './monitor.ts';
+import { quote } from './quoted.ts';
 import type { Cause, Judgement } from './verdict.ts';
 
 /** What the verdict on an http answer depends on. */

@@ -1,13 +1,7 @@
-import type { MonitorStatus } from './monitor.ts';
 import { decide, freshnessMs, undecidedMs, type Decision, type Tally } from './quorum.ts';
+import type { MonitorState } from './state.ts';
 import { evidenceFor, stepSource, voteOf, type Evidence, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
 import type { Verdict } from './verdict.ts';
-
-/**
- * A monitor's state as transitions know it. Customers see `unknown` as status `pending` (D-42): both mean that we cannot say, but
- * only `unknown` was told to anyone.
- */
-export type MonitorState = 'up' | 'degraded' | 'down' | 'unknown' | 'paused' | 'pending';
 
 /** One assigned source: its streaks, and when its newest result, of whatever verdict, was due (null = none). */
 export type Source = { agentNo: number; name: string; online: boolean; newestAtMs: number | null; state: SourceState | null };
@@ -178,9 +172,4 @@ function unknownReason(tally: Tally): string {
   if (tally.sources === 0) return 'No location watches this monitor';
   if (tally.votes === 0) return 'No location has reported in time';
   return `Only ${tally.votes} of ${tally.sources} locations have reported in time`;
-}
-
-/** The status that customers see of a state. */
-export function statusOf(state: MonitorState): MonitorStatus {
-  return state === 'unknown' ? 'pending' : state;
 }

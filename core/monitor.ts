@@ -1,11 +1,8 @@
-import type { MonitorState } from './monitor-state.ts';
+import type { MonitorState } from './state.ts';
 
 /** What a monitor can watch; the type never changes after creation. */
 export const MONITOR_TYPES = ['http', 'tcp', 'icmp', 'udp', 'domain', 'heartbeat', 'dns', 'vendor'] as const;
 export type MonitorType = (typeof MONITOR_TYPES)[number];
-
-export const MONITOR_STATUSES = ['up', 'down', 'degraded', 'paused', 'pending'] as const;
-export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
 /** Types that agents measure, so that several sources can vote (quorum D-41). */
 export const AGENT_CHECKED_TYPES = ['http', 'tcp', 'icmp', 'udp'] as const satisfies readonly MonitorType[];

@@ -7,9 +7,9 @@ export type SchedulePhase = { agentNo: number; intervalSeconds: number; phase: n
 export type ScheduleChange = { occupied: SchedulePhase[]; emptied: SchedulePhase[] };
 
 /** Types whose checks are jobs of a schedule; the others wait until their probes exist, and heartbeats wait for pings. */
-const SCHEDULED_TYPES: readonly MonitorType[] = ['http'];
+const SCHEDULED_TYPES: ReadonlySet<MonitorType> = new Set(['http']);
 
 /** True for a monitor that is being checked: enabled, of a scheduled type, and no draft (D-11). */
 export function isScheduled(monitor: Pick<Monitor, 'enabled' | 'type' | 'target'>): boolean {
-  return monitor.enabled && monitor.target !== '' && SCHEDULED_TYPES.includes(monitor.type);
+  return monitor.enabled && monitor.target !== '' && SCHEDULED_TYPES.has(monitor.type);
 }

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Pool, types } from 'pg';
 import { Sequelize, type ModelStatic } from 'sequelize';
 import { defineApiTokenRecord, defineTenantRecord, defineUserRecord, type ApiTokenRecord, type TenantRecord, type UserRecord } from './records/accounts.ts';
 import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
@@ -7,7 +7,7 @@ import { defineMonitorRecord, type MonitorRecord } from './records/monitor.ts';
 import type { SecretBox } from './secret-box.ts';
 
 /** The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL. */
-export type Database = { orm: Sequelize; pool: pg.Pool; secrets: SecretBox; records: Records };
+export type Database = { orm: Sequelize; pool: Pool; secrets: SecretBox; records: Records };
 
 /** The mapped tables of one connection. */
 export type Records = {
@@ -37,8 +37,8 @@ const STATEMENT_TIMEOUT_MS = 30_000;
 /** Opens both pools; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
 export function openDatabase(options: DatabaseOptions): Database {
   const poolSize = options.poolSize ?? 5;
-  pg.types.setTypeParser(pg.types.builtins.INT8, Number);
-  const pool = new pg.Pool({
+  types.setTypeParser(types.builtins.INT8, Number);
+  const pool = new Pool({
     connectionString: options.databaseUrl,
     max: poolSize,
     application_name: 'spotcheck',

@@ -1,4 +1,5 @@
-import type { MonitorState, Source } from '../core/monitor-state.ts';
+import type { Source } from '../core/monitor-state.ts';
+import type { MonitorState } from '../core/state.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { freshnessMs } from '../core/quorum.ts';
 import type { SourceState } from '../core/source-state.ts';

@@ -1,5 +1,6 @@
 import { stepIncident } from '../core/incident.ts';
-import type { Change, MonitorState } from '../core/monitor-state.ts';
+import type { Change } from '../core/monitor-state.ts';
+import type { MonitorState } from '../core/state.ts';
 import { sourcesAgainst } from '../core/monitor-state.ts';
 import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import { Client } from 'pg';
 import { Umzug, type UmzugStorage } from 'umzug';
 
 /** Any number that nothing else in the database locks; migrations of several processes queue up behind it. */
@@ -11,7 +11,7 @@ const MIGRATION_LOCK = 7_305_220;
  * Forward only; running it again does nothing. `onProgress` hears one short line for each step. Throws what PostgreSQL refused.
  */
 export async function migrate(databaseUrl: string, onProgress?: (text: string) => void): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'spotcheck migrate' });
+  const client = new Client({ connectionString: databaseUrl, application_name: 'spotcheck migrate' });
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
@@ -22,7 +22,7 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
   }
 }
 
-function umzugOver(client: pg.Client, onProgress: ((text: string) => void) | undefined): Umzug<pg.Client> {
+function umzugOver(client: Client, onProgress: ((text: string) => void) | undefined): Umzug<Client> {
   return new Umzug({
     migrations: {
       glob: ['migrations/*.sql', { cwd: fileURLToPath(new URL('.', import.meta.url)) }],
@@ -41,7 +41,7 @@ function umzugOver(client: pg.Client, onProgress: ((text: string) => void) | und
 }
 
 /** The ledger row is written in the migration's own transaction, so that a crash leaves neither half done. */
-async function applyInTransaction(client: pg.Client, name: string, sql: string): Promise<void> {
+async function applyInTransaction(client: Client, name: string, sql: string): Promise<void> {
   await client.query('BEGIN');
   try {
     await client.query(sql);
@@ -53,7 +53,7 @@ async function applyInTransaction(client: pg.Client, name: string, sql: string):
   }
 }
 
-function ledgerOf(client: pg.Client): UmzugStorage<pg.Client> {
+function ledgerOf(client: Client): UmzugStorage<Client> {
   return {
     logMigration: () => Promise.resolve(),
     unlogMigration: () => Promise.reject(new Error('Migrations only go forward')),

@@ -1,6 +1,7 @@
 import { Op, type Transaction, type WhereOptions } from 'sequelize';
-import type { Monitor, MonitorSecrets, MonitorSettings, MonitorStatus, MonitorType } from '../core/monitor.ts';
-import type { MonitorState } from '../core/monitor-state.ts';
+import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../core/monitor.ts';
+import type { MonitorStatus } from '../core/state.ts';
+import type { MonitorState } from '../core/state.ts';
 import { isScheduled, type ScheduleChange } from '../core/schedule.ts';
 import type { Database } from './database.ts';
 import { recordPause, recordResume, resolveDeleted } from './history.ts';

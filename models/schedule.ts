@@ -26,7 +26,6 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
     if (row.phase !== null && !keepsPhase) {
       const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase };
       if (await leavePhase(run, left)) change.emptied.push(left);
-      row.phase = null;
     }
     if (!stays) await run('DELETE FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2', [monitorNo, row.agent_no]);
   }

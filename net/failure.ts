@@ -65,6 +65,8 @@ const LOST: Record<Step, Failure> = {
 
 const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
 
+const UNSENDABLE_CODES = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_UNESCAPED_CHARACTERS']);
+
 /** The failure of an exchange whose deadline passed at a step. */
 export function timeoutFailure(step: Step): Failure {
   return { cause: 'timeout', reason: `Timed out ${TIMEOUTS[step]}` };
@@ -79,6 +81,11 @@ export function failureOf(error: Error, step: Step): Failure | null {
   if (code.startsWith('HPE_')) return INVALID_ANSWER;
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO' || (step === 'tls' && code !== 'ECONNRESET')) return TLS_FAILED;
   return LOST[step];
+}
+
+/** True for the errors with which node refuses to write a request, as against a bug of ours. */
+export function isUnsendable(error: unknown): boolean {
+  return error instanceof Error && UNSENDABLE_CODES.has(codeOf(error));
 }
 
 /** Attempts at several addresses fail together; a refusal says more than an unreachable network beside it. */

@@ -1,12 +1,13 @@
 import http from 'node:http';
 import type { Agent, ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { explainVerification, fetchCertificate, isVerificationError, readCertificate } from './certificate.ts';
 import type { Certificate } from './certificate.ts';
 import { connect, createDestinations } from './destination.ts';
 import type { Destination } from './destination.ts';
-import { BLOCKED, BODY_FAILURES, failureOf, timeoutFailure, UNSENDABLE } from './failure.ts';
+import { BLOCKED, BODY_FAILURES, failureOf, isUnsendable, timeoutFailure, UNSENDABLE } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { readBody } from './response-body.ts';
 import type { ResponseBody } from './response-body.ts';
@@ -84,15 +85,16 @@ class RunningExchange {
     let clientRequest: ClientRequest;
     try {
       clientRequest = this.#open(destination);
-    } catch {
+    } catch (error) {
+      if (!isUnsendable(error)) throw error;
       return this.#fail(UNSENDABLE);
     }
     this.#abandon = () => clientRequest.destroy();
     this.#timer = setTimeout(() => this.#passDeadline(), deadlineMs);
     clientRequest.once('socket', (socket) => this.#timeline.watch(socket, destination.isNamed));
     clientRequest.once('response', (response) => this.#receive(response));
-    // A 101 is an answer like any other; the protocol that it opens is not spoken.
-    clientRequest.once('upgrade', (response) => this.#receive(response));
+    // A 101 is an answer like any other; the protocol that it opens is not spoken, so that it has no body.
+    clientRequest.once('upgrade', (response) => this.#receiveHead(response));
     clientRequest.on('error', (error) => this.#lose(error, { clientRequest, destination }));
     clientRequest.end(body);
   }
@@ -114,25 +116,32 @@ class RunningExchange {
   }
 
   #receive(response: IncomingMessage): void {
-    this.#timeline.markAnswer();
-    if (response.socket instanceof TLSSocket) this.#certificate = readCertificate(response.socket);
     const limit = this.#request.bodyLimit(response.statusCode ?? 0, response.headers);
-    if (limit > 0) void this.#readBody(response, limit);
-    else {
-      this.#answer(response, { bytes: EMPTY, truncated: false });
-      response.socket.destroy();
-    }
+    if (limit > 0) void this.#receiveBody(response, limit);
+    else this.#receiveHead(response);
   }
 
-  async #readBody(response: IncomingMessage, limit: number): Promise<void> {
+  #receiveHead(response: IncomingMessage): void {
+    this.#markAnswer(response.socket);
+    this.#answer(response, { bytes: EMPTY, truncated: false });
+    response.socket.destroy();
+  }
+
+  async #receiveBody(response: IncomingMessage, limit: number): Promise<void> {
     // Once the answer has ended, node takes the socket of a connection that could be kept away from it.
     const { socket } = response;
+    this.#markAnswer(socket);
     const body = await readBody(response, limit);
     this.#timeline.markBodyEnd();
     if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
     else this.#answer(response, body);
     const isReusable = this.#request.agent !== undefined && typeof body !== 'string' && !body.truncated;
     if (!isReusable) socket.destroy();
+  }
+
+  #markAnswer(socket: Socket): void {
+    this.#timeline.markAnswer();
+    if (socket instanceof TLSSocket) this.#certificate = readCertificate(socket);
   }
 
   #lose(error: Error, { clientRequest, destination }: { clientRequest: ClientRequest; destination: Destination }): void {

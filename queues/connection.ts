@@ -1,6 +1,6 @@
 import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } from 'bullmq';
 import { Cluster, Redis } from 'ioredis';
-import pg from 'pg';
+import { Pool } from 'pg';
 
 export type QueueBackendOptions = {
   /** PostgreSQL that holds the queues when there is no Redis. */
@@ -45,14 +45,14 @@ export function openQueueBackend(options: QueueBackendOptions): QueueBackend {
 
 function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const { databaseUrl } = options;
-  const pools: pg.Pool[] = [];
+  const pools: Pool[] = [];
   let isClosing = false;
   // Connections that break while we part from them are no news.
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
   };
   const openPool = (max: number) => {
-    const pool = new pg.Pool({
+    const pool = new Pool({
       connectionString: databaseUrl,
       max,
       application_name: 'spotcheck queue',

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,12 +18,15 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
   const closers: (() => Promise<unknown>)[] = [];
   try {
     const directory = await mkdtemp(join(tmpdir(), 'spotcheck-test-'));
-    closers.push(() => rm(directory, { recursive: true, force: true }));
-    const postgres = await startEmbeddedPostgres({ dataDir: directory, onProgress: () => undefined, isDurable: false });
+    // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself when its files are gone.
+    closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
+    const temporary = join(directory, 'tmp');
+    await mkdir(temporary);
+    const postgres = await startEmbeddedPostgres({ dataDir: join(directory, 'data'), onProgress: () => undefined, isDurable: false });
     closers.push(postgres.stop);
     const redis = await startRedis();
     if (redis !== null) closers.push(redis.stop);
-    const servers = { SPOTCHECK_TEST_DATABASE_URL: postgres.databaseUrl, SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '' };
+    const servers = { SPOTCHECK_TEST_DATABASE_URL: postgres.databaseUrl, SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '', TMPDIR: temporary };
     const tally = await runAva(servers, interrupted);
     if (redis === null) print(NO_REDIS);
     return tally;

@@ -1,3 +1,4 @@
+import { cleanText } from '../core/clean-text.ts';
 import { applyResult, isDecided, type Change, type DecidedMonitor } from '../core/monitor-state.ts';
 import { stepSource } from '../core/source-state.ts';
 import { createPartitions, NO_PARTITION, resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';
@@ -14,6 +15,10 @@ export type EvaluationOutcome = { stored: number; transitions: RecordedTransitio
 /** How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a day. */
 const LATE_RESULT_HORIZON_MS = 2 * 86_400_000;
 
+/** Longer reasons and causes are cut, in characters. */
+const MAX_REASON = 500;
+const MAX_CAUSE = 64;
+
 /**
  * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. On the steady path, where no result
  * changes what its source says, that is one locking read and one insert whatever the number of results; only sources that change
@@ -21,7 +26,8 @@ const LATE_RESULT_HORIZON_MS = 2 * 86_400_000;
  */
 export function createEvaluator(dependencies: EvaluatorDependencies): (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome> {
   const evaluate = (results: readonly MeasuredResult[]) => inPoolTransaction(dependencies.database, (run) => evaluateBatch(run, results, dependencies));
-  return async (results) => {
+  return async (measured) => {
+    const results = measured.map(clean);
     try {
       return await evaluate(results);
     } catch (error) {
@@ -46,6 +52,12 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
   );
   if (applicable.length === 0) return { stored: fresh.size, transitions: [], deliveryIds: [] };
   return { stored: fresh.size, ...(await decideMonitors(run, applicable, dependencies)) };
+}
+
+/** One result's odd text must not make PostgreSQL refuse the whole batch. */
+function clean(result: MeasuredResult): MeasuredResult {
+  if (result.reason === null && result.cause === null) return result;
+  return { ...result, cause: result.cause && cleanText(result.cause, MAX_CAUSE), reason: result.reason && cleanText(result.reason, MAX_REASON) };
 }
 
 /** Locks the monitors of the results, applies these in time order and records what changed. */

@@ -31,6 +31,8 @@ const PROCESSES: Readonly<Record<string, Start>> = {
 };
 
 async function main(name: string): Promise<void> {
+  // Look-ups of names wait in libuv's pool, whose four threads would let a slow resolver hold up every check.
+  process.env['UV_THREADPOOL_SIZE'] ??= '64';
   const start = PROCESSES[name];
   if (start === undefined) {
     process.stderr.write(`There is no worker named "${name}"; there are ${Object.keys(PROCESSES).join(', ')}\n`);

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { isDatabaseAway } from '../../models/availability.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, methodNotAllowed } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
@@ -8,6 +8,11 @@ import { MAX_BODY_BYTES } from './json-body.ts';
 /** The path is none of ours. */
 export const unknownRoute: RequestHandler = () => {
   throw new ApiError(404, 'there is nothing at this path');
+};
+
+/** The path is ours, for reading only. */
+export const onlyGet: RequestHandler = (request) => {
+  throw methodNotAllowed(request.method, 'GET, HEAD');
 };
 
 /** The one place that turns errors into answers (D-03). What is our fault is logged whole and shown without details. */

@@ -1,5 +1,6 @@
 import express from 'express';
-import type { Request, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../api-error.ts';
 
 /** The largest body, in bytes (D-03). */
@@ -12,7 +13,7 @@ const JSON_TYPE = /^application\/json *(?:;|$)/i;
  * is then brought to one spelling, because the validator keeps compiled schemas for each spelling that it meets, for ever.
  */
 export function jsonBody(): RequestHandler[] {
-  return [requireJson, express.json({ limit: MAX_BODY_BYTES, strict: false, type: () => true })];
+  return [requireJson, express.json({ limit: MAX_BODY_BYTES, strict: false, type: hasBody })];
 }
 
 const requireJson: RequestHandler = (request, _response, next) => {
@@ -24,6 +25,7 @@ const requireJson: RequestHandler = (request, _response, next) => {
   next();
 };
 
-function hasBody(request: Request): boolean {
+/** A length of 0 is no body: the parser would take it for an empty object. */
+function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }

@@ -1,14 +1,14 @@
-import type { Cluster, Redis } from 'ioredis';
 import type { RequestHandler, Response } from 'express';
-import type { Pool } from 'pg';
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import { PLAN_LIMITS, PLANS } from '../../core/plans.ts';
+import type { Database } from '../../models/database.ts';
+import type { QueueBackend } from '../../queues/connection.ts';
 import { ApiError } from '../api-error.ts';
 import { contextOf } from '../request-context.ts';
 
 /** Where all processes of the API count together. */
-export type RateLimitStore = { kind: 'postgres'; pool: Pool } | { kind: 'redis'; client: Redis | Cluster };
+export type RateLimitStore = { kind: 'postgres'; pool: Database['pool'] } | { kind: 'redis'; client: NonNullable<QueueBackend['redis']> };
 
 const WINDOW_SECONDS = 60;
 

@@ -1,5 +1,5 @@
 import type { Monitor } from '../../core/monitor.ts';
-import { statusOf } from '../../core/monitor-state.ts';
+import { statusOf } from '../../core/state.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];

@@ -5,12 +5,12 @@ import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { findTenant } from '../../models/tenants.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
-import { withDatabase } from '../with-database.ts';
+import type { WithDatabase } from '../with-database.ts';
 
 type CreateOptions = { tenant: string; name: string; region?: string; json?: boolean };
 
 /** Adds `agent create` and `agent list`. */
-export function addAgentCommands(program: Command): void {
+export function addAgentCommands(program: Command, withDatabase: WithDatabase): void {
   const agent = program.command('agent').description("customers' agents");
   agent
     .command('create')
@@ -20,7 +20,7 @@ export function addAgentCommands(program: Command): void {
     .option('--region <region>', 'where it stands', parseName)
     .option('--json', 'print JSON')
     .action(async (options: CreateOptions) => {
-      print(await makeAgent(options), options);
+      print(await makeAgent(options, withDatabase), options);
     });
   agent
     .command('list')
@@ -33,7 +33,7 @@ export function addAgentCommands(program: Command): void {
     });
 }
 
-async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null }): Promise<Record<string, unknown>> {
+async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   return await withDatabase(async ({ database, environment, newId, nowMs }) => {
     const tenant = await findTenant(database, tenantId);
     if (tenant === null) throw new Refusal(`There is no tenant ${tenantId}`);

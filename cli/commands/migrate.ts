@@ -3,24 +3,24 @@ import { migrate } from '../../models/migrate.ts';
 import { migrateQueues } from '../../queues/migrate.ts';
 import { bootstrap } from '../bootstrap.ts';
 import { print } from '../output.ts';
-import { withDatabase } from '../with-database.ts';
+import { databaseAccess } from '../with-database.ts';
 import { findDatabase } from '../database-place.ts';
-import { readEnvironment } from '../../config/environment.ts';
+import type { Environment } from '../../config/environment.ts';
 
 /** Adds `migrate`: the schema and the queue's own, brought up to date once per deploy. */
-export function addMigrateCommand(program: Command): void {
+export function addMigrateCommand(program: Command, readEnvironment: () => Environment): void {
   program
     .command('migrate')
     .description('bring the database up to date; with BOOTSTRAP_TOKEN set, an empty one also gets its first tenant')
     .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
-      const environment = readEnvironment(process.env);
+      const environment = readEnvironment();
       const databaseUrl = await findDatabase(environment);
       const applied: string[] = [];
       await migrate(databaseUrl, (text) => applied.push(text));
       await migrateQueues(databaseUrl);
       const { bootstrapToken: token, bootstrapPassword: password } = environment;
-      if (token !== null) await withDatabase(({ database, newId, nowMs }) => bootstrap(database, { newId, nowMs, token, password }));
+      if (token !== null) await databaseAccess(() => environment)(({ database, newId, nowMs }) => bootstrap(database, { newId, nowMs, token, password }));
       print({ applied }, options);
     });
 }

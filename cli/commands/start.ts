@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
-import { readEnvironment } from '../../config/environment.ts';
+import type { Environment } from '../../config/environment.ts';
 import { startService, type RunningService } from '../start.ts';
 
 /** Adds `start`: the whole service in one process, until a signal ends it. */
-export function addStartCommand(program: Command): void {
+export function addStartCommand(program: Command, readEnvironment: () => Environment): void {
   program
     .command('start')
     .description('run the whole service in this process')
     .action(async () => {
       const say = (text: string) => void process.stdout.write(`${text}\n`);
       const stopping = stopOnSignals(say);
-      const service = await startService(readEnvironment(process.env), say);
+      const service = await startService(readEnvironment(), say);
       greet(service, say);
       await stopping;
       say('Stopping: finishing what is under way (press Ctrl-C again to leave at once)');

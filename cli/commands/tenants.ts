@@ -5,10 +5,10 @@ import { hashPassword } from '../../models/password.ts';
 import { createTenant, createUser, listTenants } from '../../models/tenants.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
-import { withDatabase } from '../with-database.ts';
+import type { WithDatabase } from '../with-database.ts';
 
 /** Adds `tenant create` and `tenant list`. */
-export function addTenantCommands(program: Command): void {
+export function addTenantCommands(program: Command, withDatabase: WithDatabase): void {
   const tenant = program.command('tenant').description('accounts');
   tenant
     .command('create')
@@ -18,7 +18,7 @@ export function addTenantCommands(program: Command): void {
     .option('--email <address>', 'the console user; admin@<name> unless given')
     .option('--json', 'print JSON')
     .action(async (options: { name: string; plan: Plan; email?: string; json?: boolean }) => {
-      print(await makeTenant(options), options);
+      print(await makeTenant(options, withDatabase), options);
     });
   tenant
     .command('list')
@@ -30,7 +30,7 @@ export function addTenantCommands(program: Command): void {
     });
 }
 
-async function makeTenant(options: { name: string; plan: Plan; email?: string }): Promise<Record<string, unknown>> {
+async function makeTenant(options: { name: string; plan: Plan; email?: string }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   const { name, plan } = options;
   if (name.trim() === '' || name.length > 255) throw new Refusal('--name must have 1 to 255 characters');
   return await withDatabase(async ({ database, newId, nowMs }) => {

@@ -5,14 +5,14 @@ import type { TokenScope } from '../../models/records/accounts.ts';
 import { findTenant } from '../../models/tenants.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
-import { withDatabase } from '../with-database.ts';
+import type { WithDatabase } from '../with-database.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
 type CreateOptions = { tenant: string; scopes: TokenScope[]; expires: number | null; name: string; json?: boolean };
 
 /** Adds `token create`, `token list` and `token revoke`. */
-export function addTokenCommands(program: Command): void {
+export function addTokenCommands(program: Command, withDatabase: WithDatabase): void {
   const token = program.command('token').description('API tokens');
   token
     .command('create')
@@ -23,7 +23,7 @@ export function addTokenCommands(program: Command): void {
     .option('--name <name>', 'what it is for', 'made on the command line')
     .option('--json', 'print JSON')
     .action(async (options: CreateOptions) => {
-      print(await makeToken(options), options);
+      print(await makeToken(options, withDatabase), options);
     });
   token
     .command('list')
@@ -57,7 +57,7 @@ export function addTokenCommands(program: Command): void {
     });
 }
 
-async function makeToken({ tenant: tenantId, scopes, expires, name }: CreateOptions): Promise<Record<string, unknown>> {
+async function makeToken({ tenant: tenantId, scopes, expires, name }: CreateOptions, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   return await withDatabase(async ({ database, newId, nowMs }) => {
     const tenant = await findTenant(database, tenantId);
     if (tenant === null) throw new Refusal(`There is no tenant ${tenantId}`);

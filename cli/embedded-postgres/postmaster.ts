@@ -15,8 +15,8 @@ const START_TIMEOUT_MS = 120_000;
 /** A fast shutdown writes a checkpoint; past this the server is told to leave without one and recovers at its next start. */
 const STOP_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
-/** The last server was killed and its sessions are still leaving; they hold its shared memory for an instant. */
-const NOT_YET = /pre-existing shared memory block/;
+/** What passes in an instant: sessions of a killed server that still hold its shared memory, a connection that happens to use our port. */
+const NOT_YET = /pre-existing shared memory block|Address already in use/;
 const NOT_YET_ATTEMPTS = 50;
 const NOT_YET_DELAY_MS = 200;
 

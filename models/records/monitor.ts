@@ -1,6 +1,6 @@
 import { DataTypes, type CreationOptional, type InferAttributes, type InferCreationAttributes, type Model, type ModelStatic, type Sequelize } from 'sequelize';
 import type { CheckSpec, HttpMethod, MonitorType } from '../../core/monitor.ts';
-import type { MonitorState } from '../../core/monitor-state.ts';
+import type { MonitorState } from '../../core/state.ts';
 
 /** A row of `monitors`. */
 export interface MonitorRecord extends Model<InferAttributes<MonitorRecord>, InferCreationAttributes<MonitorRecord>> {

@@ -22,8 +22,10 @@ import { createTestDatabase } from '../helpers/database.ts';
 /** What one answer was. */
 export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
 
-/** Sends a request as somebody; a string body goes out as it is, anything else as JSON. */
-export type Call = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+// oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
+
+/** Sends a request as somebody, to the first process unless told otherwise; a string body goes out as it is, anything else as JSON. */
+export type Call = (method: string, path: string, body?: unknown, headers?: Record<string, string>, base?: string) => Promise<Answer>;
 
 /** An account and its tokens. */
 export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken: string; readerToken: string };
@@ -36,13 +38,13 @@ export type ApiServer = {
   makeId: ApiDependencies['makeId'];
   scheduleChanges: ScheduleChange[];
   testDeliveries: TestedWebhook[];
-  /** What the next test deliveries come to: null = answered 2xx. */
-  testDeliveryFailure: { text: string | null };
+  /** What the test delivery to a URL comes to; others are answered 2xx. */
+  testDeliveryFailures: Map<string, string>;
   logLines: Record<string, unknown>[];
   anonymous: Call;
   account(plan?: Plan): Promise<Account>;
   /** One more process of the same installation. */
-  another(): Promise<string>;
+  another(overrides?: Partial<ApiDependencies>): Promise<string>;
   close(): Promise<void>;
 };
 
@@ -70,11 +72,11 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
   const makeId = createIdSource();
   const scheduleChanges: ScheduleChange[] = [];
   const testDeliveries: TestedWebhook[] = [];
-  const testDeliveryFailure: ApiServer['testDeliveryFailure'] = { text: null };
+  const testDeliveryFailures: ApiServer['testDeliveryFailures'] = new Map();
   const logLines: Record<string, unknown>[] = [];
   const closers: (() => Promise<void>)[] = [];
 
-  const listen = async (): Promise<string> => {
+  const listen = async (different: Partial<ApiDependencies> = {}): Promise<string> => {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -85,7 +87,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       onScheduleChange: async (change) => void scheduleChanges.push(change),
       sendTestDelivery: async (webhook) => {
         testDeliveries.push(webhook);
-        return testDeliveryFailure.text;
+        return testDeliveryFailures.get(webhook.url) ?? null;
       },
       isQueueReachable: async () => true,
       metrics: new Registry(),
@@ -94,6 +96,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       makeId,
       config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null, validateResponses: true },
       ...overrides,
+      ...different,
     });
     server.on('request', app);
     closers.push(async () => {
@@ -108,7 +111,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
     await registerSharedAgent(database, { newId: makeId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: Date.now() });
   }
   const url = await listen();
-  const callWith = (token: string | null): Call => (method, path, body, headers) => send(`${url}${path}`, { method, body, headers: { ...(token !== null && { Authorization: `Bearer ${token}` }), ...headers } });
+  const callWith = (token: string | null): Call => (method, path, body, headers, base = url) => send(`${base}${path}`, { method, body, headers: { ...(token !== null && { Authorization: `Bearer ${token}` }), ...headers } });
   return {
     url,
     database,
@@ -116,7 +119,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
     makeId,
     scheduleChanges,
     testDeliveries,
-    testDeliveryFailure,
+    testDeliveryFailures,
     logLines,
     anonymous: callWith(null),
     async account(plan = 'pro') {

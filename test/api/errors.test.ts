@@ -71,6 +71,7 @@ test('a body that is no JSON, too large, of another type or missing is refused b
   isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': 'rot13' }), { status: 415, error: /^Content-Encoding must be/ });
   isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': 'gzip' }), { status: 400, error: /cannot be decoded/ });
   isError(t, await owner('POST', '/v1/monitors'), { status: 400, error: 'the body is required' });
+  isError(t, await owner('PATCH', '/v1/monitors/mon_1'), { status: 400, error: 'the body is required' });
   for (const body of ['null', '[]', '7', '"x"', 'true']) isError(t, await owner('POST', '/v1/monitors', body), { status: 400, error: /^the body must be an object, got / });
 });
 
@@ -83,7 +84,7 @@ const SENTENCES: [unknown, string][] = [
   [{}, 'name is required'],
   [{ name: 'x', intervall: 1 }, 'intervall is not a known field'],
   [{ name: 'x', id: 'mon_1', created_at: 1 }, 'id is read-only; created_at is read-only'],
-  [{ name: '' }, 'name must be a name of 1 to 255 characters that is not only blanks, got ""'],
+  [{ name: '' }, 'name must be a name of 1 to 255 characters that is not only blanks, got 0 characters'],
   [{ name: 'x'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not only blanks, got 256 characters'],
   [{ name: 7 }, 'name must be a name of 1 to 255 characters that is not only blanks, got 7'],
   [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
@@ -93,7 +94,7 @@ const SENTENCES: [unknown, string][] = [
   [{ name: 'x', method: 'FETCH' }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got "FETCH"'],
   [{ name: 'x', expected_status: '20x' }, 'expected_status must be status codes such as 200, 2xx or 200,301, got "20x"'],
   [{ name: 'x', sla_target: 0 }, 'sla_target must be a number above 0 and at most 100 or null, got 0'],
-  [{ name: 'x', follow_redirects: 'yes' }, 'follow_redirects must be one of true, false, 1, 0, got "yes"'],
+  [{ name: 'x', follow_redirects: 'yes' }, 'follow_redirects must be true, false, 1 or 0, got "yes"'],
   [{ name: 'x', agent_sources: 'agt_1' }, 'agent_sources must be a list of at most 100 items, got "agt_1"'],
   [{ name: 'x', agent_sources: [1] }, 'agent_sources[0] must be a text of 0 to 64 characters, got 1'],
   [{ name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'gt', value: '1' }] } }, 'check_spec.assertions[0].op must be one of contains, not_contains, matches, got "gt"'],

@@ -72,6 +72,29 @@ test('pausing and resuming go back and forth, and twice is once', async (t) => {
   }
 });
 
+test('a monitor leaves its place in the schedule once, whether it is paused, patched or deleted', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example', interval_seconds: 77 });
+  const places = async () => {
+    const { rows: [row] } = await api.database.pool.query(
+      `SELECT (SELECT count(*) FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.id = $1 AND s.phase IS NOT NULL) AS taken,
+              (SELECT coalesce(sum(monitors), 0) FROM schedule_phases WHERE interval_seconds IN (77, 78)) AS counted`,
+      [id],
+    );
+    return [Number(row.taken), Number(row.counted)];
+  };
+  const steps: [string, string, unknown, number][] = [
+    ['POST', '/pause', undefined, 0], ['PATCH', '', { interval_seconds: 78 }, 0], ['POST', '/resume', undefined, 3], ['PATCH', '', { interval_seconds: 77 }, 3],
+    ['POST', '/pause', undefined, 0], ['DELETE', '', undefined, 0],
+  ];
+  t.deepEqual(await places(), [3, 3]);
+  for (const [method, suffix, body, expected] of steps) {
+    t.true((await owner(method, `/v1/monitors/${id}${suffix}`, body)).status < 300);
+    t.deepEqual(await places(), [expected, expected], `${method} ${suffix}`);
+  }
+});
+
 test('a deleted monitor is gone: 204 without a body, then 404', async (t) => {
   const { owner } = await t.context.api.account();
   const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'x' });

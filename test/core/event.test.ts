@@ -1,6 +1,6 @@
 import test from 'ava';
 import { eventOf, hears, stateOfEvent, type MonitorEvent } from '../../core/event.ts';
-import type { MonitorState } from '../../core/monitor-state.ts';
+import type { MonitorState } from '../../core/state.ts';
 
 const EVENTS: readonly [MonitorState, MonitorEvent | null][] = [
   ['down', 'monitor.down'],

@@ -214,6 +214,13 @@ test('a long value is shown by its beginning', (t) => {
   t.true(reason?.endsWith('..."'));
 });
 
+test('a reason can be stored and read whatever the monitor asks for', (t) => {
+  const value = `line\none\u0000${'x'.repeat(50)}😀`;
+  const { reason } = judgeAssertions([{ source: 'text_body', op: 'contains', value }], { body: '' });
+  t.notRegex(reason ?? '', /[\n\0]/);
+  t.true(reason?.isWellFormed());
+});
+
 test('a body is needed by body_match and body assertions only', (t) => {
   const none = { expectedStatus: null, bodyMatch: null, checkSpec: {} };
   t.false(looksAtBody(none));

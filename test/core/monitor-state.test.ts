@@ -1,6 +1,7 @@
 import test from 'ava';
-import fc from 'fast-check';
-import { applyResult, reconsider, sourcesAgainst, type Change, type DecidedMonitor, type MonitorState, type Source } from '../../core/monitor-state.ts';
+import * as fc from 'fast-check';
+import { applyResult, reconsider, sourcesAgainst, type Change, type DecidedMonitor, type Source } from '../../core/monitor-state.ts';
+import { type MonitorState } from '../../core/state.ts';
 import { stepIncident } from '../../core/incident.ts';
 import type { VotedResult } from '../../core/source-state.ts';
 import type { Vote } from '../../core/verdict.ts';

@@ -1,18 +1,22 @@
 import test from 'ava';
-import { decide, freshnessMs, undecidedMs, type SourceVote } from '../../core/quorum.ts';
+import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote } from '../../core/quorum.ts';
 
 function votes(counts: { up?: number; degraded?: number; down?: number; silent?: number }): SourceVote[] {
   const { up = 0, degraded = 0, down = 0, silent = 0 } = counts;
   return [
-    ...Array<SourceVote>(up).fill({ vote: 'up', fresh: true }),
-    ...Array<SourceVote>(degraded).fill({ vote: 'degraded', fresh: true }),
-    ...Array<SourceVote>(down).fill({ vote: 'down', fresh: true }),
-    ...Array<SourceVote>(silent).fill({ vote: 'down', fresh: false }),
+    ...times(up, { vote: 'up', fresh: true }),
+    ...times(degraded, { vote: 'degraded', fresh: true }),
+    ...times(down, { vote: 'down', fresh: true }),
+    ...times(silent, { vote: 'down', fresh: false }),
   ];
 }
 
+function times(count: number, vote: SourceVote): SourceVote[] {
+  return Array.from({ length: count }, () => vote);
+}
+
 /** D-41 read from the text, not from the code: what n sources of which some are silent and some down decide. */
-function expected({ sources, silent, down, quorum }: { sources: number; silent: number; down: number; quorum: number }): string {
+function expected({ sources, silent, down, quorum }: { sources: number; silent: number; down: number; quorum: number }): Decision {
   const fresh = sources - silent;
   if (fresh === 0) return 'unknown';
   if (fresh < quorum && fresh < sources / 2) return 'unknown';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { stepSource, voteOf, type SourceState, type VotedResult } from '../../core/source-state.ts';
-import type { Vote } from '../../core/verdict.ts';
+import type { Verdict, Vote } from '../../core/verdict.ts';
 
 const THRESHOLDS = { downAfterFailures: 2, upAfterSuccesses: 2 };
 
@@ -8,11 +8,16 @@ function result(dueAtMs: number, verdict: Vote, checksVersion = 1): VotedResult 
   return { dueAtMs, checksVersion, verdict, cause: verdict === 'up' ? null : `cause_${dueAtMs}`, reason: null, httpStatus: null, latencyMs: 5 };
 }
 
-function after(verdicts: readonly Vote[], thresholds = THRESHOLDS): SourceState | null {
-  return verdicts.reduce<SourceState | null>((state, verdict, index) => stepSource(state, result(index + 1, verdict), thresholds), null);
+function after(verdicts: readonly Vote[]): SourceState | null {
+  return verdicts.reduce<SourceState | null>((state, verdict, index) => stepSource(state, result(index + 1, verdict), THRESHOLDS), null);
 }
 
-const CASES: readonly { verdicts: Vote[]; vote: string | null }[] = [
+function settled(verdicts: readonly [Vote, ...Vote[]]): SourceState {
+  const [first, ...rest] = verdicts;
+  return rest.reduce((state, verdict, index) => stepSource(state, result(index + 2, verdict), THRESHOLDS), stepSource(null, result(1, first), THRESHOLDS));
+}
+
+const CASES: readonly { verdicts: Vote[]; vote: Verdict | null }[] = [
   { verdicts: [], vote: null },
   { verdicts: ['up'], vote: 'up' },
   { verdicts: ['down'], vote: null },
@@ -41,28 +46,28 @@ for (const { verdicts, vote } of CASES) {
 }
 
 test('a good result in a steady good state returns the very same state, so that nothing is written', (t) => {
-  const steady = after(['up', 'up']);
+  const steady = settled(['up', 'up']);
   t.is(stepSource(steady, result(3, 'up'), THRESHOLDS), steady);
 });
 
 test('a bad result in a steady bad state returns the very same state', (t) => {
-  const steady = after(['up', 'down', 'down']);
+  const steady = settled(['up', 'down', 'down']);
   t.is(stepSource(steady, result(4, 'down'), THRESHOLDS), steady);
 });
 
 test('a repeated result is not counted twice', (t) => {
-  const once = after(['up', 'down']);
+  const once = settled(['up', 'down']);
   t.is(stepSource(once, result(2, 'down'), THRESHOLDS), once);
   t.is(voteOf(stepSource(once, result(2, 'down'), THRESHOLDS)), 'up');
 });
 
 test('a result older than the newest applied one changes nothing', (t) => {
-  const state = after(['up', 'down', 'down']);
+  const state = settled(['up', 'down', 'down']);
   t.is(stepSource(state, result(2, 'up'), THRESHOLDS), state);
 });
 
 test('newer checks clear the streak but keep what was decided', (t) => {
-  const almostDown = after(['up', 'down']);
+  const almostDown = settled(['up', 'down']);
   const patched = stepSource(almostDown, result(3, 'down', 2), THRESHOLDS);
   t.is(voteOf(patched), 'up');
   t.is(patched.failing.streak.length, 1);
@@ -75,6 +80,6 @@ test('a result that measured older checks changes nothing', (t) => {
 });
 
 test('what decided is kept as evidence, first failure first', (t) => {
-  const state = after(['up', 'down', 'down']);
+  const state = settled(['up', 'down', 'down']);
   t.deepEqual(state?.failing.decidedBy.map((evidence) => [evidence.atMs, evidence.cause]), [[2, 'cause_2'], [3, 'cause_3']]);
 });

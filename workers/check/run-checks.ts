@@ -30,9 +30,6 @@ export type CheckerDependencies = {
 /** Monitors named in a job's outcome; the board shows them. */
 const MOST_NAMED = 20;
 
-/** The longest reason that is kept, in characters. */
-const MAX_REASON = 500;
-
 /** Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results on. */
 export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
   return async (place, phaseBeginsAtMs) => {
@@ -61,7 +58,7 @@ async function runCheck(check: DueCheck, { place, phaseBeginsAtMs }: Tick, depen
     finishedAtMs: dependencies.now(),
     verdict: judgement.verdict,
     cause: judgement.cause,
-    reason: judgement.reason?.slice(0, MAX_REASON) ?? null,
+    reason: judgement.reason,
     latencyMs: observation?.type === 'http' ? Math.round(observation.latencyMs) : null,
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
   };

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import anyTest from 'ava';
+import type { TestFn } from 'ava';
+import { createSecretBox } from '../../models/secret-box.ts';
+import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { until } from '../helpers/until.ts';
+import { isError, withApiServer } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test, {
+  onScheduleChange: async () => {
+    throw new Error('the queue is away');
+  },
+});
+
+/** A way to PostgreSQL that can be cut and mended. */
+type Wire = { url: string; cut: () => Promise<void>; mend: () => Promise<void> };
+
+async function createWire(databaseUrl: string): Promise<Wire> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  const listen = async (port: number): Promise<Server> => {
+    const server = createServer((inner) => {
+      const outer = connect(Number(target.port), target.hostname);
+      for (const socket of [inner, outer]) {
+        sockets.add(socket);
+        // A cut wire is what this is for.
+        socket.on('error', () => undefined);
+      }
+      inner.pipe(outer).pipe(inner);
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return server;
+  };
+  let server = await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return {
+    url: url.href,
+    async cut() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+      await once(server, 'close');
+    },
+    async mend() {
+      server = await listen(port);
+    },
+  };
+}
+
+test('a queue that is away fails no write', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const created = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example' });
+  t.is(created.status, 201);
+  t.is((await owner('POST', `/v1/monitors/${created.json['id']}/pause`)).status, 200);
+  t.is((await owner('DELETE', `/v1/monitors/${created.json['id']}`)).status, 204);
+  await until(() => api.logLines.some((line) => line['msg'] === 'schedule.announcement_failed'));
+});
+
+test('while the database is away requests are 503 in the usual shape, and they work again without a restart', async (t) => {
+  const { api } = t.context;
+  const { ownerToken } = await api.account();
+  const wire = await createWire(api.databaseUrl);
+  const database = openDatabase({ databaseUrl: wire.url, secrets: createSecretBox([{ id: 'test', key: Buffer.alloc(32) }]) });
+  const base = await api.another({ database, rateLimitStore: { kind: 'postgres', pool: database.pool } });
+  const call = async (path: string) => await api.anonymous('GET', path, undefined, { Authorization: `Bearer ${ownerToken}` }, base);
+
+  t.is((await call('/v1/monitors')).status, 200);
+  await wire.cut();
+  isError(t, await call('/v1/monitors'), { status: 503, error: 'the database is not reachable at the moment' });
+  t.like(await call('/readyz'), { status: 503, json: { database: false, queue: true } });
+  t.is((await call('/healthz')).status, 200);
+  await wire.mend();
+  await until(async () => (await call('/v1/monitors')).status === 200);
+  t.is((await call('/readyz')).status, 200);
+  await closeDatabase(database);
+  await wire.cut();
+});

@@ -1,0 +1,154 @@
+import anyTest from 'ava';
+import type { TestFn } from 'ava';
+import { isError, withApiServer } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+test('a webhook is tried with its own secret, stored sealed, and shows the secret once and the address never', async (t) => {
+  const { api } = t.context;
+  const { owner, reader } = await api.account();
+  const created = await owner('POST', '/v1/channels', { type: 'webhook', name: 'On call', url: 'https://hooks.example:8443/s3cret-path?key=s3cret' });
+  t.is(created.status, 201, created.text);
+  t.deepEqual(Object.keys(created.json), ['id', 'signing_secret']);
+  const { id, signing_secret: secret } = created.json as { id: string; signing_secret: string };
+  t.regex(id, /^nch_/);
+  t.regex(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.like(api.testDeliveries.find((delivery) => delivery.signingSecret === secret), { url: 'https://hooks.example:8443/s3cret-path?key=s3cret', publicUrl: api.url });
+
+  const read = await reader('GET', `/v1/channels/${id}`);
+  const { created_at: createdAt, ...rest } = read.json;
+  t.deepEqual(rest, { id, type: 'webhook', name: 'On call', enabled: true, status: 'connected', all_monitors: true, monitor_ids: [], url_host: 'hooks.example:8443', team_name: null, channel_name: null });
+  t.true(Math.abs(Number(createdAt) - Date.now() / 1000) < 10);
+  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c');
+  for (const text of [read.text, JSON.stringify(rows), JSON.stringify(api.logLines)]) t.false(text.includes('s3cret') || text.includes(secret.slice(6)));
+});
+
+test('telegram is the default, pending until one of its links is opened; the code is stored as a fingerprint', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { json, status } = await owner('POST', '/v1/channels', {});
+  t.is(status, 201);
+  const { id, deep_link: deepLink, group_deep_link: groupLink, ...rest } = json as Record<string, string>;
+  t.deepEqual(rest, {});
+  const code = /^https:\/\/t\.me\/spotcheck_bot\?start=([\w-]{43})$/.exec(deepLink ?? '')?.[1] ?? '';
+  t.is(groupLink, `https://t.me/spotcheck_bot?startgroup=${code}`);
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { type: 'telegram', name: 'Telegram', status: 'pending', url_host: null });
+  const { rows } = await api.database.pool.query(`SELECT encode(fingerprint, 'hex') = encode(sha256($2::bytea), 'hex') AS same, expires_at FROM connect_codes WHERE channel_id = $1`, [id, Buffer.from(code)]);
+  t.true(rows[0].same);
+  t.true(Math.abs(rows[0].expires_at - 3600 - Date.now() / 1000) < 10);
+});
+
+test('a slack channel is pending and comes with a link that carries a sealed state', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json } = await owner('POST', '/v1/channels', { type: 'slack', name: 'Team' });
+  t.deepEqual(Object.keys(json), ['id', 'authorize_url']);
+  const link = new URL(String(json['authorize_url']));
+  t.is(link.origin + link.pathname, 'https://slack.com/oauth/v2/authorize');
+  t.is(link.searchParams.get('scope'), 'incoming-webhook');
+  t.true((link.searchParams.get('state') ?? '').length > 40);
+  t.like((await owner('GET', `/v1/channels/${json['id']}`)).json, { status: 'pending', name: 'Team', team_name: null });
+});
+
+test('a webhook whose test delivery fails is not stored, and the text says why', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  api.testDeliveryFailures.set('https://broken.example/', 'test delivery failed: The endpoint answered 500');
+  const refused = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://broken.example/' });
+  isError(t, refused, { status: 400, error: 'test delivery failed: The endpoint answered 500' });
+  t.deepEqual((await owner('GET', '/v1/channels')).json, { channels: [] });
+});
+
+const REFUSED: [unknown, string | RegExp][] = [
+  [{ type: 'webhook' }, 'url is required for webhook channels'],
+  [{ type: 'webhook', url: 'http://s3cret.example/' }, 'url must be an https URL, not http'],
+  [{ type: 'webhook', url: 's3cret' }, 'url must be an absolute https URL'],
+  [{ type: 'webhook', url: 'https://a:s3cret@hooks.example/' }, /^url must not carry a user or password/],
+  [{ type: 'slack', url: 'https://s3cret.example/' }, 'url applies to webhook channels only, got it for one of type slack'],
+  [{ type: 'email' }, 'type must be one of telegram, slack, webhook, got "email"'],
+  [{ name: '' }, /^name must be a name of 1 to 255 characters/],
+  [{ name: 'a\0' }, /^name must be a text of Unicode characters/],
+  [{ enabled: false }, 'enabled is not a known field'],
+  [{ all_monitors: 1 }, 'all_monitors must be true or false, got 1'],
+  [{ monitor_ids: ['mon_nowhere', '\0'] }, /^monitor_ids\[1\] must be a text of Unicode characters/],
+  [{ monitor_ids: ['mon_nowhere', 'no such thing'] }, 'monitor_ids must be ids of your monitors, got unknown mon_nowhere, no such thing'],
+  [{ status: 'connected' }, 'status is not a known field'],
+];
+for (const [index, [body, error]] of REFUSED.entries()) {
+  test(`bad creation ${index} is a 400, sends no test delivery and repeats no address: ${JSON.stringify(body)}`, async (t) => {
+    const { api } = t.context;
+    const { owner } = await api.account();
+    const answer = await owner('POST', '/v1/channels', body);
+    isError(t, answer, { status: 400, error });
+    t.false(answer.text.includes('s3cret'));
+    t.deepEqual((await owner('GET', '/v1/channels')).json, { channels: [] });
+  });
+}
+
+test('a channel is routed to monitors of its own account, sorted and each once', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const stranger = await api.account();
+  const ids: string[] = [];
+  for (const name of ['a', 'b', 'c']) ids.push(String((await owner('POST', '/v1/monitors', { name })).json['id']));
+  const foreign = String((await stranger.owner('POST', '/v1/monitors', { name: 'x' })).json['id']);
+  const { json: { id } } = await owner('POST', '/v1/channels', { all_monitors: false, monitor_ids: [ids[2], ids[0], ids[2]] });
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { all_monitors: false, monitor_ids: [ids[0], ids[2]] });
+
+  isError(t, await owner('PATCH', `/v1/channels/${id}`, { name: 'y', monitor_ids: [ids[1], foreign] }), { status: 400, error: `monitor_ids must be ids of your monitors, got unknown ${foreign}` });
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { name: 'Telegram', monitor_ids: [ids[0], ids[2]] });
+
+  t.deepEqual((await owner('PATCH', `/v1/channels/${id}`, { monitor_ids: [ids[1]] })).json, { ok: true });
+  t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], [ids[1]]);
+  await owner('DELETE', `/v1/monitors/${ids[1]}`);
+  t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], []);
+});
+
+test('a PATCH changes what it names and nothing else; neither type nor address', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json: { id } } = await owner('POST', '/v1/channels', { name: 'x' });
+  t.deepEqual((await owner('PATCH', `/v1/channels/${id}`, { enabled: false, type: 'telegram' })).json, { ok: true });
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { name: 'x', enabled: false, all_monitors: true });
+  isError(t, await owner('PATCH', `/v1/channels/${id}`, { name: 'y', type: 'slack' }), { status: 400, error: /^type must stay telegram, got slack/ });
+  isError(t, await owner('PATCH', `/v1/channels/${id}`, { name: 'y', url: 'https://hooks.example/' }), { status: 400, error: 'url cannot be changed: delete the channel and create another' });
+  t.like((await owner('GET', `/v1/channels/${id}`)).json, { name: 'x', enabled: false });
+});
+
+test('channels are listed by creation, by type and page', async (t) => {
+  const { owner } = await t.context.api.account();
+  for (const [type, name] of [['telegram', 'a'], ['slack', 'b'], ['telegram', 'c']]) await owner('POST', '/v1/channels', { type, name });
+  const names = async (path: string) => ((await owner('GET', path)).json['channels'] as { name: string }[]).map(({ name }) => name);
+  t.deepEqual(await names('/v1/channels'), ['a', 'b', 'c']);
+  t.deepEqual(await names('/v1/channels?type=telegram'), ['a', 'c']);
+  const link = (await owner('GET', '/v1/channels?limit=2')).headers.get('link') ?? '';
+  t.deepEqual(await names(/<http:\/\/[^/]+([^>]+)>/.exec(link)?.[1] ?? ''), ['c']);
+});
+
+const WRITES: [string, string, unknown][] = [
+  ['POST', '/v1/channels', { name: 'x' }],
+  ['PATCH', '/v1/channels/:id', { name: 'changed' }],
+  ['DELETE', '/v1/channels/:id', undefined],
+];
+for (const [method, path, body] of WRITES) {
+  test(`${method} ${path} refuses a read-only token, and finds nothing for another account`, async (t) => {
+    const mine = await t.context.api.account();
+    const stranger = await t.context.api.account();
+    const { json: { id } } = await mine.owner('POST', '/v1/channels', { name: 'mine' });
+    const url = path.replace(':id', String(id));
+    isError(t, await mine.reader(method, url, body), { status: 403, error: 'this token lacks the scope write' });
+    if (path.includes(':id')) {
+      isError(t, await stranger.owner(method, url, body), { status: 404, error: `channel ${id} does not exist` });
+      isError(t, await stranger.owner('GET', url), { status: 404, error: `channel ${id} does not exist` });
+    }
+    t.deepEqual(((await mine.owner('GET', '/v1/channels')).json['channels'] as { name: string }[]).map(({ name }) => name), ['mine']);
+  });
+}
+
+test('a deleted channel is gone', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json: { id } } = await owner('POST', '/v1/channels', {});
+  const deleted = await owner('DELETE', `/v1/channels/${id}`);
+  t.deepEqual([deleted.status, deleted.json], [200, { ok: true }]);
+  isError(t, await owner('DELETE', `/v1/channels/${id}`), { status: 404, error: `channel ${id} does not exist` });
+});

@@ -1,0 +1,72 @@
+import anyTest from 'ava';
+import type { TestFn } from 'ava';
+import { withApiServer } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+const headers = (count: number, prefix = 'X') => Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}-${index}`, 'v']));
+
+/** The last good value of each limit, and the first bad one where there is one: the description and the rules must draw the same line. */
+const LIMITS: [string, unknown, unknown][] = [
+  ['name', { name: 'x'.repeat(255) }, { name: 'x'.repeat(256) }],
+  ['target', { target: `https://a.example/${'x'.repeat(2030)}` }, { target: `https://a.example/${'x'.repeat(2031)}` }],
+  ['interval_seconds, lowest', { interval_seconds: 1 }, { interval_seconds: 0 }],
+  ['interval_seconds, highest', { interval_seconds: 86_400 }, { interval_seconds: 86_401 }],
+  ['timeout_ms, lowest', { timeout_ms: 1 }, { timeout_ms: 0 }],
+  ['timeout_ms, highest', { timeout_ms: 10_000 }, { timeout_ms: 10_001 }],
+  ['timeout_ms under the interval', { interval_seconds: 5, timeout_ms: 4999 }, { interval_seconds: 5, timeout_ms: 5000 }],
+  ['method in any case', { method: 'oPtIoNs' }, { method: 'TRACE' }],
+  ['expected_status', { expected_status: ' 2XX , 301 ,' }, { expected_status: ' , ' }],
+  ['expected_status, longest', { expected_status: `${'200,'.repeat(31)}2xx ` }, { expected_status: `${'200,'.repeat(31)}200, ` }],
+  ['expected_status, one code', { expected_status: '999' }, { expected_status: '2000' }],
+  ['body_match', { body_match: 'x'.repeat(1024) }, { body_match: 'x'.repeat(1025) }],
+  ['body_match cleared', { body_match: null }, { body_match: 0 }],
+  ['follow_redirects as number', { follow_redirects: 0 }, { follow_redirects: 2 }],
+  ['follow_redirects as boolean', { follow_redirects: false }, { follow_redirects: 'false' }],
+  ['down_after_failures', { down_after_failures: 5 }, { down_after_failures: 6 }],
+  ['up_after_successes', { up_after_successes: 1 }, { up_after_successes: 0 }],
+  ['down_min_sources', { down_min_sources: 3 }, { down_min_sources: 4 }],
+  ['down_min_sources by default', { down_min_sources: null }, { down_min_sources: '1' }],
+  ['sla_target', { sla_target: 100 }, { sla_target: 100.001 }],
+  ['sla_target, lowest', { sla_target: 0.001 }, { sla_target: 0 }],
+  ['sla_target cleared', { sla_target: null }, { sla_target: '99' }],
+  ['grace_seconds', { type: 'heartbeat', grace_seconds: 0 }, { grace_seconds: 60 }],
+  ['grace_seconds, highest', { type: 'heartbeat', grace_seconds: 2_592_000 }, { type: 'heartbeat', grace_seconds: 2_592_001 }],
+  ['agent_sources', { agent_sources: [] }, { agent_sources: ['x'] }],
+  ['warn_days', { type: 'domain', warn_days: 3650 }, { type: 'domain', warn_days: 3651 }],
+  ['warn_days, lowest', { type: 'domain', warn_days: 1 }, { type: 'domain', warn_days: 0 }],
+  ['warn_days off', { warn_days: 0 }, { warn_days: -1 }],
+  ['components', { type: 'vendor', components: ['Actions'] }, { components: ['Actions'] }],
+  ['dependencies', { dependencies: Array.from({ length: 50 }, (_, index) => `mon_${index}`) }, { dependencies: Array.from({ length: 51 }, (_, index) => `mon_${index}`) }],
+  ['headers', { check_spec: { request: { headers: headers(25), secretHeaders: headers(25, 'Y') } } }, { check_spec: { request: { headers: headers(25), secretHeaders: headers(26, 'Y') } } }],
+  ['header names', { check_spec: { request: { headers: { [`${'a'.repeat(248)}!#$%&'*+`]: '' } } } }, { check_spec: { request: { headers: { ['a'.repeat(257)]: '' } } } }],
+  ['header values', { check_spec: { request: { headers: { A: `${'é'.repeat(8191)}\t` } } } }, { check_spec: { request: { headers: { A: 'x'.repeat(8193) } } } }],
+  ['header lines', { check_spec: { request: { headers: { A: '' } } } }, { check_spec: { request: { headers: { A: 'a\nb' } } } }],
+  ['auth bearer', { check_spec: { request: { auth: { type: 'bearer', token: '~'.repeat(8192) } } } }, { check_spec: { request: { auth: { type: 'bearer', token: 'a b' } } } }],
+  ['auth basic', { check_spec: { request: { auth: { type: 'basic', username: '', password: ' :é' } } } }, { check_spec: { request: { auth: { type: 'basic', username: 'a' } } } }],
+  ['assertions', { check_spec: { assertions: Array.from({ length: 50 }, () => ({ source: 'json_body', op: 'exists', path: "$['a'][0].b" })) } }, { check_spec: { assertions: Array.from({ length: 51 }, () => ({ source: 'json_body', op: 'exists', path: '$' })) } }],
+  ['assertion on a header', { check_spec: { assertions: [{ source: 'header', op: 'not_equals', name: 'X-A', value: '' }] } }, { check_spec: { assertions: [{ source: 'header', op: 'not_contains', name: 'X-A', value: '' }] } }],
+  ['assertion on the time', { check_spec: { assertions: [{ source: 'response_time', op: 'lt', value: '1.5', path: 'dropped', name: 'dropped' }] } }, { check_spec: { assertions: [{ source: 'response_time', op: 'equals', value: '1' }] } }],
+  ['assertion on the certificate', { check_spec: { assertions: [{ source: 'cert_expiry', op: 'gt', value: '14' }] } }, { check_spec: { assertions: [{ source: 'cert_expiry', op: 'gt', value: 'soon' }] } }],
+  ['assertion on the text', { check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: '^a+$' }] } }, { check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: 'a(?!b)' }] } }],
+  ['check_spec', { check_spec: { request: { body: 'x'.repeat(131_072 - '{"request":{"body":""}}'.length) } } }, { check_spec: { request: { body: 'x'.repeat(131_073 - '{"request":{"body":""}}'.length) } } }],
+  ['transport', { type: 'udp', target: 'a.example:53', check_spec: { transport: { payload: '00ff', payloadEncoding: 'hex', expect: 'a+', expectMode: 'regex' } } }, { type: 'udp', check_spec: { transport: { payload: '0', payloadEncoding: 'hex' } } }],
+  ['transport of tcp', { type: 'tcp', target: '[::1]:25', check_spec: { transport: { payload: 'x', payloadSecret: true } } }, { type: 'tcp', check_spec: { transport: { payloadSecret: true } } }],
+  ['ping', { type: 'icmp', check_spec: { ping: { count: 10, lossDegradedPct: 100, rttDegradedMs: 10_000 } } }, { type: 'icmp', check_spec: { ping: { lossDegradedPct: 101 } } }],
+  ['heartbeat', { type: 'heartbeat', check_spec: { heartbeat: { token: 'ignored', failEnabled: false, maxDurationSeconds: 2_592_000 } } }, { type: 'heartbeat', check_spec: { heartbeat: { maxDurationSeconds: 0 } } }],
+  ['dns', { type: 'dns', check_spec: { dns: { crossCheck: true, records: [{ type: 'CAA', mode: 'absent' }] } } }, { type: 'dns', check_spec: { dns: { records: [{ type: 'CAA', mode: 'any', expected: [] }] } } }],
+  ['read-only parts of a read', { check_spec: { dependencies: ['mon_1'], request: { secretHeaderNames: ['A'] } } }, { check_spec: { vendor: { vendorId: 'github' } } }],
+];
+for (const [what, good, bad] of LIMITS) {
+  test(`the description and the rules draw the same line at ${what}`, async (t) => {
+    const { owner } = await t.context.api.account();
+    const taken = await owner('POST', '/v1/monitors', { name: 'x', ...(good as object) });
+    t.is(taken.status, 201, taken.text);
+    const shown = await owner('GET', `/v1/monitors/${taken.json['id']}`);
+    t.is(shown.status, 200, shown.text);
+    const refused = await owner('POST', '/v1/monitors', { name: 'x', ...(bad as object) });
+    t.is(refused.status, 400, refused.text);
+  });
+}

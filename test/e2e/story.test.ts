@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verify } from '@octokit/webhooks-methods';
+import test, { type ExecutionContext } from 'ava';
+import { Webhook } from 'standardwebhooks';
+import { createTestDatabase } from '../helpers/database.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
+import { outputMatching, startProgram } from '../helpers/program.ts';
+import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { until } from '../helpers/until.ts';
+import { startReceiver, type Received, type Receiver } from '../helpers/webhook-receiver.ts';
+
+type Client = (method: string, path: string, body?: object) => Promise<{ status: number; json: Record<string, unknown> }>;
+
+function clientOf(url: string, token: string): Client {
+  return async (method, path, body) => {
+    const response = await fetch(`${url}/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
+  };
+}
+
+async function startTarget(t: ExecutionContext) {
+  const health = { status: 200 };
+  const { port } = await startHttpServer(t, (_request, response) => {
+    response.statusCode = health.status;
+    response.end('ok');
+  });
+  return { url: `http://127.0.0.1:${port}/`, health };
+}
+
+/** The story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook says that too. */
+async function tellStory(t: ExecutionContext, call: Client, receiver: Receiver): Promise<void> {
+  const target = await startTarget(t);
+  const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
+  t.is(channel.status, 201, JSON.stringify(channel.json));
+  const secret = String(channel.json['signing_secret']);
+  t.like(receiver.received[0]?.json, { event: 'monitor.up', test: true });
+
+  const monitor = await call('POST', '/monitors', { name: 'Shop', target: target.url, interval_seconds: 1 });
+  t.is(monitor.status, 201, JSON.stringify(monitor.json));
+  const id = String(monitor.json['id']);
+  const arrived = (event: string) => until(() => receiver.received.find((message) => message.event === event && message.json['test'] !== true), { timeoutMs: 20_000 });
+
+  await arrived('monitor.up');
+  target.health.status = 503;
+  const down = await arrived('monitor.down');
+  t.like(down.json, { version: '1', state: 'down', reason: 'HTTP 503 instead of 2xx', monitor: { id, name: 'Shop', type: 'http', target: target.url } });
+  t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down');
+  const [incident = {}] = await until(async () => {
+    const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Record<string, unknown>[];
+    return incidents.length > 0 && incidents;
+  });
+  t.like(incident, { status: 'open', state: 'down', id: (down.json['detail'] as Record<string, unknown>)['incident_id'] });
+
+  receiver.received.splice(0, receiver.received.length, down);
+  target.health.status = 200;
+  const up = await arrived('monitor.up');
+  t.like(up.json, { state: 'up', detail: { previous_state: 'down', incident_id: incident['id'] } });
+  t.is(((await call('GET', '/incidents?status=open')).json['incidents'] as unknown[]).length, 0);
+  for (const message of [down, up]) await verifyTwice(t, message, secret);
+}
+
+async function verifyTwice(t: ExecutionContext, message: Received, secret: string): Promise<void> {
+  t.true(await verify(secret, message.body, String(message.headers['x-service-signature'])));
+  t.notThrows(() => new Webhook(secret).verify(message.body, message.headers as Record<string, string>));
+  t.is(message.headers['x-service-delivery'], String(message.json['delivery_id']));
+}
+
+test('npm start on an empty folder: a stranger sees a monitor go down and up at a signed webhook', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-e2e-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const receiver = await startReceiver(t);
+  const env = { DATA_DIR: join(directory, 'data'), PORT: '0', NODE_EXTRA_CA_CERTS: receiver.caFile };
+  const service = startProgram(t, ['cli/spotcheck.ts', 'start'], env);
+  const [, url = ''] = await outputMatching(service, /ready at (\S+)/);
+  const [, token = ''] = /API token\s+(spk_\S+)/.exec(service.output()) ?? [];
+  t.is((await fetch(`${url}/readyz`)).status, 200);
+
+  await tellStory(t, clientOf(url, token), receiver);
+
+  t.is(await service.stop(), 0, service.output());
+  const again = startProgram(t, ['cli/spotcheck.ts', 'start'], env);
+  const [, sameInstallation = ''] = await outputMatching(again, /ready at (\S+)/);
+  t.notRegex(again.output(), /API token/);
+  t.is(((await clientOf(sameInstallation, token)('GET', '/incidents')).json['incidents'] as unknown[]).length, 1);
+  t.is(await again.stop('SIGINT'), 0);
+});
+
+for (const backend of listQueueBackends()) {
+  test(`a fleet of the Procfile's processes with queues in ${backend.name}: the same story`, async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const receiver = await startReceiver(t);
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const env = {
+      DATABASE_URL: databaseUrl,
+      ...(backend.redisUrl !== null && { REDIS_URL: `${backend.redisUrl}/1` }),
+      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      BOOTSTRAP_TOKEN: token,
+      ALLOW_PRIVATE_NETWORK: 'true',
+      PUBLIC_URL: 'http://localhost:3000',
+      PORT: '0',
+      AGENT_REGION: 'hanoi',
+      NODE_EXTRA_CA_CERTS: receiver.caFile,
+    };
+    t.is(await startProgram(t, ['cli/spotcheck.ts', 'migrate'], env).exited, 0);
+    const web = startProgram(t, ['api/main.ts'], env);
+    const workers = ['check', 'evaluate', 'deliver', 'maintain', 'clock'].map((name) => startProgram(t, ['workers/main.ts', name], env));
+    const [, port = ''] = await outputMatching(web, /"port":(\d+)/);
+    await Promise.all(workers.map((worker) => outputMatching(worker, /process\.started/)));
+
+    await tellStory(t, clientOf(`http://127.0.0.1:${port}`, token), receiver);
+
+    for (const program of [web, ...workers]) t.is(await program.stop(), 0, program.output());
+  });
+}

@@ -1,0 +1,36 @@
+import type { Socket } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import type { FailureCause } from '../../net/failure.ts';
+import type { HttpExchange, HttpRequest } from '../../net/http-client.ts';
+import { startRawServer } from './http-server.ts';
+import type { TestServer } from './http-server.ts';
+
+export const KILOBYTE = 1024;
+
+/** A GET of a port of 127.0.0.1, or of `href`, that keeps 64 KiB of the body, except for what is given. */
+export function requestTo(port: number, overrides: Partial<HttpRequest> & { href?: string } = {}): HttpRequest {
+  const { href = `http://127.0.0.1:${port}/`, ...rest } = overrides;
+  return { url: new URL(href), method: 'GET', headers: {}, deadlineMs: 5_000, bodyLimit: () => 64 * KILOBYTE, ...rest };
+}
+
+/** The body of an answer as text, or what went wrong in its place. */
+export function bodyOf(exchange: HttpExchange): string {
+  return exchange.outcome === 'answered' ? exchange.body.toString() : `${exchange.cause}: ${exchange.reason}`;
+}
+
+/** Fails the test unless the exchange failed for the cause and with the reason expected. */
+export function expectFailure(t: ExecutionContext, exchange: HttpExchange, expected: { cause: FailureCause; reason: RegExp }): void {
+  if (exchange.outcome !== 'failed') return t.fail(`answered ${exchange.status}`);
+  t.is(exchange.cause, expected.cause);
+  t.regex(exchange.reason, expected.reason);
+}
+
+/** Starts a server that answers the first bytes it gets with a text, byte for byte, and then does what `after` says. */
+export function startCannedServer(t: ExecutionContext, text: string, after: (socket: Socket) => void = (socket) => socket.end()): Promise<TestServer> {
+  return startRawServer(t, (socket) => {
+    socket.once('data', () => {
+      socket.write(text, 'latin1');
+      after(socket);
+    });
+  });
+}

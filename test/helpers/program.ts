@@ -1,0 +1,51 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { ExecutionContext } from 'ava';
+import { until } from './until.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** A program of the project as a child process. */
+export type Program = {
+  child: ChildProcess;
+  /** All that it wrote so far, both streams. */
+  output: () => string;
+  /** Its exit status; null when a signal ended it. */
+  exited: Promise<number | null>;
+  stop: (signal?: NodeJS.Signals) => Promise<number | null>;
+};
+
+/** Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end of the test. */
+export function startProgram(t: ExecutionContext, args: readonly string[], env: Record<string, string>): Program {
+  const child = spawn(process.execPath, args, { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  const exited = once(child, 'close').then(([status]: (number | null)[]) => status ?? null);
+  t.teardown(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await exited;
+  });
+  return {
+    child,
+    output: () => chunks.join(''),
+    exited,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return await exited;
+    },
+  };
+}
+
+/** Waits until the program wrote something that matches, and returns the match; fails at once when it ends before. */
+export async function outputMatching(program: Program, pattern: RegExp, timeoutMs = 30_000): Promise<RegExpExecArray> {
+  const found = () => {
+    if (pattern.test(program.output())) return true;
+    if (program.child.exitCode !== null) throw new Error(`ended with ${program.child.exitCode}: ${program.output()}`);
+    return false;
+  };
+  await until(found, { timeoutMs });
+  const match = pattern.exec(program.output());
+  if (match === null) throw new Error(`nothing matches ${String(pattern)}`);
+  return match;
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import type { Monitor, MonitorSettings } from '../../core/monitor.ts';
+import type { ScheduleChange } from '../../core/schedule.ts';
+import { listSharedRegions, registerSharedAgent, type Agent } from '../../models/agents.ts';
+import { createMonitor } from '../../models/monitors.ts';
+import { createPartitions, type MeasuredResult } from '../../models/check-results.ts';
+import { createTenant } from '../../models/tenants.ts';
+import { openRuntime } from '../../workers/open-runtime.ts';
+import type { Runtime } from '../../workers/runtime.ts';
+import { createTestDatabase } from './database.ts';
+import type { QueueBackend } from './queue-backend.ts';
+
+/** What workers run on, over a database of the test's own, and short ways to fill it. */
+export type TestRuntime = Runtime & {
+  databaseUrl: string;
+  tenantId: string;
+  logLines: Record<string, unknown>[];
+  addAgent(region: string): Promise<Agent>;
+  addMonitor(agents: readonly Agent[], settings?: Partial<MonitorSettings>): Promise<Monitor>;
+  listRegions(): Promise<Map<number, string>>;
+  /** The schedule changes that `addMonitor` has caused. */
+  scheduleChanges: ScheduleChange[];
+};
+
+/** Opens a runtime that ends with the test; without a backend its queues are in PostgreSQL. */
+export async function openTestRuntime(t: ExecutionContext, backend?: QueueBackend): Promise<TestRuntime> {
+  const { databaseUrl, drop } = await createTestDatabase();
+  const logLines: Record<string, unknown>[] = [];
+  const { runtime, close } = openRuntime({
+    databaseUrl,
+    redisUrls: backend?.redisUrl ? [backend.redisUrl] : [],
+    ...(backend !== undefined && { queuePrefix: `${backend.prefix}-${randomBytes(3).toString('hex')}` }),
+    secretKeys: [{ id: 'test', key: randomBytes(32) }],
+    publicUrl: 'http://localhost:3000',
+    log: pino({ level: 'debug' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
+    registry: new Registry(),
+  });
+  t.teardown(async () => {
+    await close();
+    await drop();
+  });
+  await createPartitions(runtime.database, runtime.now());
+  const tenantId = runtime.newId('ten');
+  await createTenant(runtime.database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: runtime.now() });
+  const scheduleChanges: ScheduleChange[] = [];
+  return {
+    ...runtime,
+    databaseUrl,
+    tenantId,
+    logLines,
+    scheduleChanges,
+    listRegions: () => listSharedRegions(runtime.database),
+    addAgent: (region) => registerSharedAgent(runtime.database, { newId: runtime.newId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: runtime.now() }),
+    async addMonitor(agents, settings = {}) {
+      const created = await createMonitor(
+        runtime.database,
+        {
+          id: runtime.newId('mon'),
+          tenantId,
+          settings: { ...SETTINGS, downMinSources: Math.min(2, Math.max(1, agents.length)), ...settings },
+          secrets: {},
+          agentIds: agents.map((agent) => agent.id),
+          // Old enough for the results that tests give it.
+          nowMs: runtime.now() - 600_000,
+        },
+        null,
+      );
+      if (created === null) throw new Error('The monitor was not created');
+      scheduleChanges.push(created.schedule);
+      return created.monitor;
+    },
+  };
+}
+
+/** A plain http monitor. */
+export const SETTINGS: MonitorSettings = {
+  name: 'Shop',
+  type: 'http',
+  target: 'http://127.0.0.1:9/',
+  intervalSeconds: 60,
+  timeoutMs: 5000,
+  method: 'GET',
+  expectedStatus: '2xx',
+  bodyMatch: null,
+  followRedirects: true,
+  downAfterFailures: 2,
+  upAfterSuccesses: 1,
+  downMinSources: 1,
+  heartbeatGraceSeconds: null,
+  slaTarget: null,
+  checkSpec: {},
+};
+
+/** A result of one source as the check worker would measure it. */
+export function resultOf(monitor: Pick<Monitor, 'no'>, agent: Pick<Agent, 'no'>, given: Pick<MeasuredResult, 'dueAtMs' | 'verdict'> & Partial<MeasuredResult>): MeasuredResult {
+  const isUp = given.verdict === 'up';
+  return {
+    monitorNo: monitor.no,
+    agentNo: agent.no,
+    checksVersion: 1,
+    cause: isUp ? null : 'status_503',
+    reason: isUp ? null : 'HTTP 503 instead of 2xx',
+    latencyMs: 12,
+    httpStatus: isUp ? 200 : 503,
+    ...given,
+  };
+}

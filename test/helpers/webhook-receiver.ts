@@ -1,0 +1,38 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ExecutionContext } from 'ava';
+import { TestAuthority } from './certificates.ts';
+import { startHttpServer } from './http-server.ts';
+
+/** One message as it arrived. */
+export type Received = { headers: IncomingHttpHeaders; body: string; event: string; json: Record<string, unknown>; atMs: number };
+
+export type Receiver = { url: string; received: Received[]; answer: { status: number }; caFile: string };
+
+/** Starts an https receiver that keeps what it gets; `caFile` is what a sender must trust (NODE_EXTRA_CA_CERTS). */
+export async function startReceiver(t: ExecutionContext): Promise<Receiver> {
+  const authority = await TestAuthority.create();
+  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ca-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const caFile = join(directory, 'ca.pem');
+  await writeFile(caFile, authority.pem);
+  const received: Received[] = [];
+  const answer = { status: 204 };
+  const { port } = await startHttpServer(
+    t,
+    (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks).toString('utf8');
+        received.push({ headers: request.headers, body, event: String(request.headers['x-service-event']), json: JSON.parse(body), atMs: Date.now() });
+        response.statusCode = answer.status;
+        response.end();
+      });
+    },
+    await authority.issue({ hosts: ['127.0.0.1'] }),
+  );
+  return { url: `https://127.0.0.1:${port}/hook`, received, answer, caFile };
+}

@@ -1,0 +1,37 @@
+import test from 'ava';
+import { createHttpClient } from '../../net/http-client.ts';
+import { expectFailure, requestTo, startCannedServer } from '../helpers/exchange.ts';
+import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
+
+const send = createHttpClient({ allowPrivateNetwork: true });
+
+const SILENCES: Record<string, { text: string; reason: RegExp }> = {
+  'nothing at all': { text: '', reason: /waiting for the answer/ },
+  'half a status line': { text: 'HTTP/1.1 2', reason: /waiting for the answer/ },
+  'a head that never ends': { text: 'HTTP/1.1 200 OK\r\nX-A: 1\r\n', reason: /waiting for the answer/ },
+  'informational answers only': { text: 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n', reason: /waiting for the answer/ },
+  'half a body': { text: 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf', reason: /reading the body/ },
+};
+
+for (const [what, { text, reason }] of Object.entries(SILENCES)) {
+  test.serial(`a server that sends ${what} and keeps the connection runs into the deadline`, async (t) => {
+    const { port } = await startCannedServer(t, text, () => {});
+    const exchange = await send(requestTo(port, { deadlineMs: 600 }));
+    expectFailure(t, exchange, { cause: 'timeout', reason });
+    t.true(exchange.durationMs >= 595 && exchange.durationMs < 3_000);
+  });
+}
+
+test.serial('a body that dribbles on does not push the deadline away', async (t) => {
+  const { port } = await startHttpServer(t, (_, response) => {
+    const timer = setInterval(() => response.write('.'), 10);
+    response.once('close', () => clearInterval(timer));
+  });
+  expectFailure(t, await send(requestTo(port, { deadlineMs: 600 })), { cause: 'timeout', reason: /reading the body/ });
+});
+
+test.serial('a TLS handshake that is never answered runs into the deadline', async (t) => {
+  const { port } = await startRawServer(t, () => {});
+  const exchange = await send(requestTo(port, { href: `https://127.0.0.1:${port}/`, deadlineMs: 600 }));
+  expectFailure(t, exchange, { cause: 'timeout', reason: /TLS handshake/ });
+});

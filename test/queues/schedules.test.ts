@@ -1,0 +1,61 @@
+import test from 'ava';
+import { EARLY_MS, phaseBeginsAt } from '../../queues/schedules.ts';
+import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
+
+const AGENT = 7;
+const REGIONS = new Map([[AGENT, 'local']]);
+const phase = (number: number, intervalSeconds = 60) => ({ agentNo: AGENT, intervalSeconds, phase: number });
+
+for (const backend of listQueueBackends()) {
+  test(`${backend.name}: an occupied phase gets a job that fires a head start before the phase begins`, async (t) => {
+    const { queues } = await openTestRuntime(t, backend);
+    await queues.applyScheduleChange({ occupied: [phase(120)], emptied: [] }, REGIONS);
+
+    const [job] = await queues.checkQueue('local').getJobs(['delayed']);
+    const beginsAt = phaseBeginsAt(job?.id ?? '');
+    t.is(beginsAt % 60_000, 30_000);
+    t.true(beginsAt - EARLY_MS > Date.now() - 1000 && beginsAt <= Date.now() + 60_000 + EARLY_MS);
+    t.deepEqual(job?.data, { agentNo: AGENT, intervalSeconds: 60, phase: 120 });
+  });
+
+  test(`${backend.name}: adding a phase again, from two processes at once, leaves one job`, async (t) => {
+    const { queues } = await openTestRuntime(t, backend);
+    const change = { occupied: [phase(3)], emptied: [] };
+    await queues.applyScheduleChange(change, REGIONS);
+    await Promise.allSettled(Array.from({ length: 5 }, () => queues.applyScheduleChange(change, REGIONS)));
+
+    t.is(await queues.checkQueue('local').getJobSchedulersCount(), 1);
+    t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 1);
+  });
+
+  test(`${backend.name}: an emptied phase loses its scheduler and its waiting job`, async (t) => {
+    const { queues } = await openTestRuntime(t, backend);
+    await queues.applyScheduleChange({ occupied: [phase(3), phase(4)], emptied: [] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [], emptied: [phase(3)] }, REGIONS);
+
+    const jobs = await queues.checkQueue('local').getJobs(['delayed']);
+    t.deepEqual(jobs.map((job) => job.data.phase), [4]);
+  });
+
+  test(`${backend.name}: reconcile restores every schedule after the queue lost everything, and removes what the database does not know`, async (t) => {
+    const { queues } = await openTestRuntime(t, backend);
+    const occupied = [0, 60, 120, 180].map((number) => phase(number));
+    await queues.applyScheduleChange({ occupied: [...occupied, phase(7), phase(1, 300)], emptied: [] }, REGIONS);
+    t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 2);
+
+    await queues.checkQueue('local').obliterate({ force: true });
+    for (const scheduler of await queues.checkQueue('local').getJobSchedulers()) await queues.checkQueue('local').removeJobScheduler(scheduler.key);
+
+    t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 4);
+    t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 4);
+    t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
+  });
+
+  test(`${backend.name}: a chore that still waits is not added twice`, async (t) => {
+    const { queues } = await openTestRuntime(t, backend);
+    for (let round = 0; round < 3; round += 1) await queues.enqueueChore('sweep');
+    const maintain = queues.all().find((queue) => queue.name === 'maintain');
+    t.is((await maintain?.getJobs(['waiting']))?.length, 1);
+  });
+}
