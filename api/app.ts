@@ -2,7 +2,7 @@ import express from 'express';
 import type { Express } from 'express';
 import helmet from 'helmet';
 import type { ApiDependencies } from './dependencies.ts';
-import { publishDescription, readDescription } from './description.ts';
+import { BASE_PATH, publishDescription, readDescription } from './description.ts';
 import { getDescriptionHandler } from './handlers/description.ts';
 import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
 import { authentication, requireCaller } from './middleware/authentication.ts';
@@ -12,7 +12,8 @@ import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
 import { requestLog } from './middleware/request-log.ts';
 import { requireScope } from './middleware/scope.ts';
-import { BASE_PATH, validation, warmUp } from './middleware/validation.ts';
+import { validation } from './middleware/validation.ts';
+import { warmUp } from './middleware/validator-warm-up.ts';
 import { createRouter } from './routes.ts';
 
 /**

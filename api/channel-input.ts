@@ -1,5 +1,6 @@
 import { flag, listOf, oneOf, shape, show, text } from '../core/monitor-input/checks.ts';
 import type { Check, Checked, Problem, Read } from '../core/monitor-input/checks.ts';
+import { CHANNEL_TYPES } from '../core/channel.ts';
 import type { ChannelType } from '../core/channel.ts';
 import { findUrlProblem } from '../notifications/webhook/url.ts';
 
@@ -9,8 +10,6 @@ const name: Check<string> = (value, field, problems) => {
   problems.push({ field, message: `${field} must be a text with more than blanks, got ${show(read)}` });
   return undefined;
 };
-
-const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const satisfies readonly ChannelType[];
 
 const channelInput = shape({
   type: oneOf(CHANNEL_TYPES),

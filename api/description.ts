@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 
+/** Below which path the described operations are served. */
+export const BASE_PATH = '/v1';
+
 /** A JSON schema of the description, as far as messages speak of it. */
 export type Schema = {
   $ref?: string;

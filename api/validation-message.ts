@@ -13,6 +13,9 @@ type Place = { field: string; schema: Schema | undefined; value: unknown };
 /** How many sentences one answer has at most: a long list helps nobody. */
 const MOST_SENTENCES = 8;
 
+/** How many complaints are looked at: a hostile body can draw a hundred thousand. */
+const MOST_COMPLAINTS = 200;
+
 /** Values below these names may be secrets: messages tell their kind or length, never the value itself. */
 const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|payload|url)(?:[.[]|$)/;
 
@@ -23,7 +26,7 @@ const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|payload|url)(?:
 export function describeComplaints(complaints: readonly Complaint[], root: Complained): string[] {
   const sentences = new Map<string, string>();
   // That an `if` led to its `then` says nothing beside what is wrong with the `then`.
-  for (const complaint of complaints.filter(({ keyword }) => keyword !== 'if').toSorted((a, b) => rank(a) - rank(b))) {
+  for (const complaint of complaints.slice(0, MOST_COMPLAINTS).filter(({ keyword }) => keyword !== 'if').toSorted((a, b) => rank(a) - rank(b))) {
     const place = locate(complaint.path, root);
     const sentence = describe(complaint, place, root);
     if (!sentences.has(place.field)) sentences.set(place.field, sentence);

@@ -1,5 +1,6 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
+import { describeFailure } from '../config/failure-text.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAgentCommands } from './commands/agents.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
@@ -13,6 +14,7 @@ async function main(): Promise<number> {
   // Look-ups of names wait in libuv's pool, whose four threads would let a slow resolver hold up every check.
   process.env['UV_THREADPOOL_SIZE'] ??= '64';
   const program = new Command('spotcheck').description(packageJson.description).version(packageJson.version).showHelpAfterError().exitOverride();
+  program.configureHelp({ visibleCommands: listCommands, subcommandTerm: describeUsage });
   const environment = () => readEnvironment(process.env);
   for (const add of [addStartCommand, addMigrateCommand]) add(program, environment);
   for (const add of [addTenantCommands, addTokenCommands, addAgentCommands]) add(program, databaseAccess(environment));
@@ -22,9 +24,19 @@ async function main(): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${describeFailure(error)}\n`);
     return 1;
   }
+}
+
+/** Help lists the commands themselves, where Commander would stop at the groups that they are in. */
+function listCommands(command: Command): Command[] {
+  return new Help().visibleCommands(command).flatMap((inner) => (inner.commands.length === 0 ? [inner] : inner.commands));
+}
+
+function describeUsage(command: Command): string {
+  const group = command.parent?.parent ? `${command.parent.name()} ` : '';
+  return group + new Help().subcommandTerm(command);
 }
 
 /** Commander ends the process by itself unless every command is told not to. */

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
 
-export type RedisServer = { url: string; stop: () => Promise<void> };
+export type RedisServer = { url: string; pid: number; stop: () => Promise<void> };
 
-/** Starts a Redis that keeps nothing on disk, for one test run; null where redis-server is not installed. */
-export async function startRedis(): Promise<RedisServer | null> {
-  const port = await findFreePort();
+/** Starts a Redis that keeps nothing on disk, for tests, on a free port unless given one; null where redis-server is not installed. */
+export async function startRedis(givenPort?: number): Promise<RedisServer | null> {
+  const port = givenPort ?? (await findFreePort());
   const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
   // Detached: a Ctrl-C ends the tests first and their servers last.
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true, cwd: '/' });
@@ -23,7 +23,7 @@ export async function startRedis(): Promise<RedisServer | null> {
     child.kill('SIGTERM');
     await exited;
   };
-  return { url: `redis://127.0.0.1:${port}`, stop };
+  return { url: `redis://127.0.0.1:${port}`, pid: child.pid ?? 0, stop };
 }
 
 async function awaitLine(stream: NodeJS.ReadableStream, pattern: RegExp): Promise<void> {

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { ConfigurationError } from '../config/variables.ts';
 import { readEnvironment, type Environment } from '../config/environment.ts';
+import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { openRuntime } from './open-runtime.ts';
@@ -66,6 +67,6 @@ async function main(name: string): Promise<void> {
 try {
   await main(process.argv[2] ?? '');
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${describeFailure(error)}\n`);
   process.exit(1);
 }

@@ -2,9 +2,9 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { countOwnAgents, createAgent, listAgents } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
-import { findTenant } from '../../models/tenants.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
+import { getTenant } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';
 
 type CreateOptions = { tenant: string; name: string; region?: string; json?: boolean };
@@ -28,18 +28,17 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--tenant <id>', 'whose agents')
     .option('--json', 'print JSON')
     .action(async (options: { tenant: string; json?: boolean }) => {
-      const agents = await withDatabase(({ database }) => listAgents(database, { tenantId: options.tenant }));
+      const agents = await withDatabase(async ({ database }) => listAgents(database, { tenantId: (await getTenant(database, options.tenant)).id }));
       print(agents.map(({ id, kind, name, region, lastSeenAt }) => ({ id, kind, name, region, last_seen_at: lastSeenAt })), options);
     });
 }
 
 async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   return await withDatabase(async ({ database, environment, newId, nowMs }) => {
-    const tenant = await findTenant(database, tenantId);
-    if (tenant === null) throw new Refusal(`There is no tenant ${tenantId}`);
+    const tenant = await getTenant(database, tenantId);
     const limit = PLAN_LIMITS[tenant.plan].ownAgents;
     if (environment.planCountLimits && (await countOwnAgents(database, tenantId)) >= limit) {
-      throw new Refusal(`The plan ${tenant.plan} allows ${limit} agents of its own, and ${tenantId} has as many: delete one first`);
+      throw new Refusal(`The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ${tenantId} has as many: delete one first`);
     }
     const token = generateToken('spa');
     const agent = await createAgent(database, { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs });

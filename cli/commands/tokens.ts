@@ -2,9 +2,9 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createApiToken, generateToken, listApiTokens, revokeApiToken } from '../../models/api-tokens.ts';
 import type { TokenScope } from '../../models/records/accounts.ts';
-import { findTenant } from '../../models/tenants.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
+import { getTenant } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
@@ -31,7 +31,7 @@ export function addTokenCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--tenant <id>', 'whose tokens')
     .option('--json', 'print JSON')
     .action(async (options: { tenant: string; json?: boolean }) => {
-      const tokens = await withDatabase(({ database }) => listApiTokens(database, options.tenant));
+      const tokens = await withDatabase(async ({ database }) => listApiTokens(database, (await getTenant(database, options.tenant)).id));
       print(
         tokens.map(({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
           id,
@@ -59,8 +59,7 @@ export function addTokenCommands(program: Command, withDatabase: WithDatabase): 
 
 async function makeToken({ tenant: tenantId, scopes, expires, name }: CreateOptions, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   return await withDatabase(async ({ database, newId, nowMs }) => {
-    const tenant = await findTenant(database, tenantId);
-    if (tenant === null) throw new Refusal(`There is no tenant ${tenantId}`);
+    const tenant = await getTenant(database, tenantId);
     const token = generateToken('spk');
     const expiresAt = expires === null ? null : Math.floor(nowMs / 1000) + expires;
     const limit = PLAN_LIMITS[tenant.plan].tokens;

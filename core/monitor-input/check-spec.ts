@@ -1,6 +1,6 @@
 import { normaliseAssertion } from '../assertions.ts';
 import type { Assertion, CheckSpec, MonitorSecrets, MonitorType } from '../monitor.ts';
-import { expect, listOf, shape, text } from './checks.ts';
+import { addProblem, listOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 import { completeRequest, requestInput } from './request.ts';
 import { completeTransport, transportInput } from './transport.ts';
@@ -66,7 +66,7 @@ export function completeCheckSpec(
     problems.push({ field: `check_spec.${key}`, message: `check_spec.${key} does not apply to ${type} monitors, only ${known.join(', ')}` });
   }
   const bytes = new TextEncoder().encode(JSON.stringify(input)).length;
-  if (bytes > MAX_BYTES) expect(problems, 'check_spec', { expected: `at most ${MAX_BYTES} bytes of JSON`, got: String(bytes) });
+  if (bytes > MAX_BYTES) addProblem(problems, 'check_spec', { expected: `at most ${MAX_BYTES} bytes of JSON`, got: String(bytes) });
 
   const http = input.request && completeRequest(input.request, { request: stored.checkSpec.request ?? {}, secrets: stored.secrets }, problems);
   const transport = input.transport && completeTransport(input.transport, { secrets: stored.secrets, isValidPattern }, problems);
@@ -93,7 +93,7 @@ function completeAssertion(
   const field = `check_spec.assertions[${index}]`;
   const { source, op, ...rest } = input;
   if (source === undefined || op === undefined) {
-    expect(problems, `${field}.${source === undefined ? 'source' : 'op'}`, { expected: 'a text', got: 'nothing' });
+    addProblem(problems, `${field}.${source === undefined ? 'source' : 'op'}`, { expected: 'a text', got: 'nothing' });
     return [];
   }
   const assertion = normaliseAssertion({ source, op, ...rest }, isValidPattern);

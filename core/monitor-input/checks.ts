@@ -11,7 +11,7 @@ export type Check<T> = (value: unknown, field: string, problems: Problem[]) => T
 export type Checked<C> = C extends Check<infer T> ? T : never;
 
 /** Adds the problem `<field> must be <expected>, got <what came>`. Returns undefined, for a check to return. */
-export function expect(problems: Problem[], field: string, sentence: { expected: string; got: string }): undefined {
+export function addProblem(problems: Problem[], field: string, sentence: { expected: string; got: string }): undefined {
   problems.push({ field, message: `${field} must be ${sentence.expected}, got ${sentence.got}` });
 }
 
@@ -33,9 +33,9 @@ export function kindOf(value: unknown): string {
 export function text({ min = 0, max = Infinity }: { min?: number; max?: number } = {}): Check<string> {
   const length = max === Infinity ? (min === 0 ? '' : ` of ${min} characters or more`) : ` of ${min} to ${max} characters`;
   return (value, field, problems) => {
-    if (typeof value !== 'string') return expect(problems, field, { expected: `a text${length}`, got: kindOf(value) });
-    if (value.length < min || value.length > max) return expect(problems, field, { expected: `a text${length}`, got: `${value.length} characters` });
-    if (value.includes('\0') || !value.isWellFormed()) return expect(problems, field, { expected: 'a text of Unicode characters', got: 'one with NUL or half a surrogate pair' });
+    if (typeof value !== 'string') return addProblem(problems, field, { expected: `a text${length}`, got: kindOf(value) });
+    if (value.length < min || value.length > max) return addProblem(problems, field, { expected: `a text${length}`, got: `${value.length} characters` });
+    if (value.includes('\0') || !value.isWellFormed()) return addProblem(problems, field, { expected: 'a text of Unicode characters', got: 'one with NUL or half a surrogate pair' });
     return value;
   };
 }
@@ -44,18 +44,18 @@ export function text({ min = 0, max = Infinity }: { min?: number; max?: number }
 export function integer({ min, max }: { min: number; max: number }): Check<number> {
   return (value, field, problems) => {
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    return expect(problems, field, { expected: max === Infinity ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`, got: show(value) });
+    return addProblem(problems, field, { expected: max === Infinity ? `a whole number of ${min} or more` : `a whole number from ${min} to ${max}`, got: show(value) });
   };
 }
 
 /** Exactly true or false. */
 export const flag: Check<boolean> = (value, field, problems) =>
-  typeof value === 'boolean' ? value : expect(problems, field, { expected: 'true or false', got: show(value) });
+  typeof value === 'boolean' ? value : addProblem(problems, field, { expected: 'true or false', got: show(value) });
 
 /** One of some words. */
 export function oneOf<const Words extends readonly string[]>(words: Words): Check<Words[number]> {
   return (value, field, problems) =>
-    words.find((word) => word === value) ?? expect(problems, field, { expected: `one of ${words.join(', ')}`, got: show(value) });
+    words.find((word) => word === value) ?? addProblem(problems, field, { expected: `one of ${words.join(', ')}`, got: show(value) });
 }
 
 /** The value, or null. */
@@ -66,8 +66,8 @@ export function nullable<T>(check: Check<T>): Check<T | null> {
 /** A list of at most `max` items; a bad item is named by its index. */
 export function listOf<T>(item: Check<T>, max: number): Check<T[]> {
   return (value, field, problems) => {
-    if (!Array.isArray(value)) return expect(problems, field, { expected: 'a list', got: kindOf(value) });
-    if (value.length > max) return expect(problems, field, { expected: `a list of at most ${max} items`, got: String(value.length) });
+    if (!Array.isArray(value)) return addProblem(problems, field, { expected: 'a list', got: kindOf(value) });
+    if (value.length > max) return addProblem(problems, field, { expected: `a list of at most ${max} items`, got: String(value.length) });
     return value.map((entry, index) => item(entry, `${field}[${index}]`, problems)).filter((entry) => entry !== undefined);
   };
 }
@@ -83,7 +83,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 /** An object with known keys only (D-06); an unknown one is named. An empty field stands for the request's body itself. */
 export function shape<Checks extends Record<string, Check<unknown>>>(checks: Checks): Check<Shape<Checks>> {
   return (value, field, problems) => {
-    if (!isRecord(value)) return expect(problems, field === '' ? 'the body' : field, { expected: 'an object', got: kindOf(value) });
+    if (!isRecord(value)) return addProblem(problems, field === '' ? 'the body' : field, { expected: 'an object', got: kindOf(value) });
     const read: Record<string, unknown> = {};
     for (const [key, entry] of Object.entries(value)) {
       const path = field === '' ? key || '""' : `${field}.${key}`;

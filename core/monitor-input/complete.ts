@@ -5,7 +5,7 @@ import { isAgentChecked } from '../monitor.ts';
 import type { CheckSpec, MonitorSecrets, MonitorSettings } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
 import { completeCheckSpec } from './check-spec.ts';
-import { expect } from './checks.ts';
+import { addProblem } from './checks.ts';
 import type { Problem } from './checks.ts';
 import type { MonitorInput } from './fields.ts';
 import { checkComponents } from './type-settings.ts';
@@ -80,7 +80,7 @@ function checkTimes({ input, settings, minIntervalSeconds }: Times, problems: Pr
   const { type, intervalSeconds, timeoutMs } = settings;
   // Only what is sent is held against the plan: after a change of plan other fields can still be changed.
   if (input.interval_seconds !== undefined && intervalSeconds < minIntervalSeconds) {
-    expect(problems, 'interval_seconds', { expected: `${minIntervalSeconds} or more on this plan`, got: String(intervalSeconds) });
+    addProblem(problems, 'interval_seconds', { expected: `${minIntervalSeconds} or more on this plan`, got: String(intervalSeconds) });
   }
   if (timeoutMs >= intervalSeconds * 1000) {
     problems.push({ field: 'timeout_ms', message: `timeout_ms must be less than interval_seconds x 1000 (${intervalSeconds * 1000}), got ${timeoutMs}` });
@@ -92,7 +92,7 @@ function checkQuorum({ type, downMinSources }: MonitorSettings, sources: number,
   const most = isAgentChecked(type) ? Math.max(1, sources) : 1;
   if (downMinSources <= most) return;
   const reason = isAgentChecked(type) ? 'the number of its agents' : `${type} monitors have one source`;
-  expect(problems, 'down_min_sources', { expected: most === 1 ? `1 (${reason})` : `a whole number from 1 to ${most} (${reason})`, got: String(downMinSources) });
+  addProblem(problems, 'down_min_sources', { expected: most === 1 ? `1 (${reason})` : `a whole number from 1 to ${most} (${reason})`, got: String(downMinSources) });
 }
 
 function chooseSources(base: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): string[] {
@@ -105,7 +105,7 @@ function chooseSources(base: MonitorDraft, { input, context }: { input: MonitorI
   }
   const unknown = sent.filter((id) => !context.sharedAgentIds.includes(id) && !context.ownAgentIds.includes(id));
   if (unknown.length > 0) {
-    expect(problems, 'agent_sources', { expected: 'ids of your agents or of shared ones', got: `unknown ${unknown.slice(0, 5).join(', ')}` });
+    addProblem(problems, 'agent_sources', { expected: 'ids of your agents or of shared ones', got: `unknown ${unknown.slice(0, 5).join(', ')}` });
   }
   return sent.length === 0 ? chooseDefaultSources(context.monitorId, context.sharedAgentIds) : [...new Set(sent)].toSorted();
 }
@@ -138,7 +138,7 @@ function completeSpec(base: MonitorDraft, { input, context, target }: SpecInput,
 function completeWarnDays({ settings }: MonitorDraft, input: MonitorInput, problems: Problem[]): number {
   const { type, checkSpec } = settings;
   if (input.warn_days !== undefined && type !== 'http' && type !== 'domain') doesNotApply('warn_days', { type, only: 'http and domain' }, problems);
-  if (input.warn_days === 0 && type === 'domain') expect(problems, 'warn_days', { expected: 'a whole number from 1 to 3650 for domain monitors', got: '0' });
+  if (input.warn_days === 0 && type === 'domain') addProblem(problems, 'warn_days', { expected: 'a whole number from 1 to 3650 for domain monitors', got: '0' });
   return input.warn_days ?? input.check_spec?.domain?.warnDays ?? checkSpec.domain?.warnDays ?? 0;
 }
 

@@ -2,7 +2,7 @@ import { HTTP_METHODS, MONITOR_TYPES } from '../monitor.ts';
 import { MAX_TARGET_LENGTH } from '../targets.ts';
 import { MAX_TIMEOUT_MS } from '../monitor-defaults.ts';
 import { checkSpecInput } from './check-spec.ts';
-import { expect, integer, listOf, nullable, oneOf, shape, show, text } from './checks.ts';
+import { addProblem, integer, listOf, nullable, oneOf, shape, show, text } from './checks.ts';
 import type { Check, Checked } from './checks.ts';
 import { graceSeconds } from './type-settings.ts';
 
@@ -16,23 +16,23 @@ const id = text({ max: 64 });
 
 const name: Check<string> = (value, field, problems) => {
   const read = text({ min: 1, max: 255 })(value, field, problems);
-  return read?.trim() === '' ? expect(problems, field, { expected: 'a text with more than blanks', got: show(read) }) : read;
+  return read?.trim() === '' ? addProblem(problems, field, { expected: 'a text with more than blanks', got: show(read) }) : read;
 };
 
 const method: Check<(typeof HTTP_METHODS)[number]> = (value, field, problems) => {
   const upper = typeof value === 'string' ? value.toUpperCase() : value;
-  return HTTP_METHODS.find((known) => known === upper) ?? expect(problems, field, { expected: `one of ${HTTP_METHODS.join(', ')}`, got: show(value) });
+  return HTTP_METHODS.find((known) => known === upper) ?? addProblem(problems, field, { expected: `one of ${HTTP_METHODS.join(', ')}`, got: show(value) });
 };
 
 const followRedirects: Check<boolean> = (value, field, problems) => {
   if (typeof value === 'boolean') return value;
-  return value === 0 || value === 1 ? value === 1 : expect(problems, field, { expected: 'true, false, 1 or 0', got: show(value) });
+  return value === 0 || value === 1 ? value === 1 : addProblem(problems, field, { expected: 'true, false, 1 or 0', got: show(value) });
 };
 
 const slaTarget: Check<number> = (value, field, problems) =>
   typeof value === 'number' && value > 0 && value <= 100
     ? value
-    : expect(problems, field, { expected: 'a percentage above 0 and at most 100, or null', got: show(value) });
+    : addProblem(problems, field, { expected: 'a percentage above 0 and at most 100, or null', got: show(value) });
 
 /** Every field of a creation or a PATCH by itself; what depends on other fields is judged afterwards. */
 export const monitorInput = shape({

@@ -1,5 +1,5 @@
 import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
-import { expect, flag, listOf, oneOf, shape, text } from './checks.ts';
+import { addProblem, flag, listOf, oneOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 import { findRepeatedName, headerMap, headerValue, MAX_HEADERS } from './headers.ts';
 
@@ -60,7 +60,7 @@ function completeSecretHeaders(input: RequestInput, stored: StoredRequest, probl
 
   const names = [...Object.keys(input.headers ?? {}), ...Object.keys(secretHeaders)];
   if (names.length > MAX_HEADERS) {
-    expect(problems, `${FIELD}.headers`, { expected: `at most ${MAX_HEADERS} headers, plain and secret together`, got: String(names.length) });
+    addProblem(problems, `${FIELD}.headers`, { expected: `at most ${MAX_HEADERS} headers, plain and secret together`, got: String(names.length) });
   }
   const repeated = findRepeatedName(names);
   if (repeated !== null) {
@@ -72,7 +72,7 @@ function completeSecretHeaders(input: RequestInput, stored: StoredRequest, probl
 function completeAuth(input: AuthInput | undefined, stored: StoredRequest, problems: Problem[]): MonitorSecrets['auth'] | undefined {
   if (input === undefined) return undefined;
   const { type, ...sent } = input;
-  if (type === undefined) return expect(problems, `${FIELD}.auth.type`, { expected: 'bearer or basic', got: 'nothing' });
+  if (type === undefined) return addProblem(problems, `${FIELD}.auth.type`, { expected: 'bearer or basic', got: 'nothing' });
 
   const wanted: readonly Credential[] = CREDENTIALS[type];
   if (Object.keys(sent).length === 0 && stored.request.auth?.type === type && stored.secrets.auth) return stored.secrets.auth;
@@ -83,9 +83,9 @@ function completeAuth(input: AuthInput | undefined, stored: StoredRequest, probl
     if (!isSent && wanted.includes(key)) problems.push({ field, message: `${field} is required for ${type}: there are no such stored credentials to keep` });
   }
   if (sent.token !== undefined && !/^[\x21-\x7e]+$/.test(sent.token)) {
-    return expect(problems, `${FIELD}.auth.token`, { expected: 'printable ASCII text without blanks', got: 'something else' });
+    return addProblem(problems, `${FIELD}.auth.token`, { expected: 'printable ASCII text without blanks', got: 'something else' });
   }
-  if (sent.username?.includes(':')) return expect(problems, `${FIELD}.auth.username`, { expected: 'a text without a colon (RFC 7617)', got: 'one with a colon' });
+  if (sent.username?.includes(':')) return addProblem(problems, `${FIELD}.auth.username`, { expected: 'a text without a colon (RFC 7617)', got: 'one with a colon' });
   return sent;
 }
 

@@ -1,5 +1,5 @@
 import type { MonitorSecrets, TransportSpec } from '../monitor.ts';
-import { expect, flag, oneOf, shape, text } from './checks.ts';
+import { addProblem, flag, oneOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 import { keepOrReplace } from './request.ts';
 
@@ -29,10 +29,10 @@ export function completeTransport(
 ): { transport: TransportSpec; payload?: string } {
   const { payload, payloadSecret, preservePayload, ...plain } = input;
   if (payload !== undefined && input.payloadEncoding === 'hex' && !HEX.test(payload)) {
-    expect(problems, `${FIELD}.payload`, { expected: 'pairs of hexadecimal digits', got: 'something else' });
+    addProblem(problems, `${FIELD}.payload`, { expected: 'pairs of hexadecimal digits', got: 'something else' });
   }
   if (input.expectMode === 'regex' && input.expect !== undefined && !isValidPattern(input.expect)) {
-    expect(problems, `${FIELD}.expect`, { expected: 'a regular expression in RE2 syntax', got: JSON.stringify(input.expect.slice(0, 60)) });
+    addProblem(problems, `${FIELD}.expect`, { expected: 'a regular expression in RE2 syntax', got: JSON.stringify(input.expect.slice(0, 60)) });
   }
   const secret = keepOrReplace(
     {

@@ -1,5 +1,5 @@
 import type { CheckSpec, DnsRecordSpec } from '../monitor.ts';
-import { expect, flag, integer, listOf, oneOf, shape, text } from './checks.ts';
+import { addProblem, flag, integer, listOf, oneOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 
 /** Days of warning that a domain or certificate can have. */
@@ -56,10 +56,10 @@ export function completeDns({ records, ...rest }: Checked<typeof dnsInput>, prob
 
 function completeDnsRecord({ type, mode, expected = [] }: Checked<typeof dnsRecordInput>, index: number, problems: Problem[]): DnsRecordSpec {
   const field = `check_spec.dns.records[${index}]`;
-  if (type === undefined) expect(problems, `${field}.type`, { expected: 'a record type such as A or MX', got: 'nothing' });
-  if (mode === undefined) expect(problems, `${field}.mode`, { expected: 'one of equals, contains, any, exists, absent', got: 'nothing' });
+  if (type === undefined) addProblem(problems, `${field}.type`, { expected: 'a record type such as A or MX', got: 'nothing' });
+  if (mode === undefined) addProblem(problems, `${field}.mode`, { expected: 'one of equals, contains, any, exists, absent', got: 'nothing' });
   const compares = mode !== 'exists' && mode !== 'absent';
-  if (compares && expected.length === 0) expect(problems, `${field}.expected`, { expected: `a list of at least one value for ${mode ?? 'this mode'}`, got: 'none' });
+  if (compares && expected.length === 0) addProblem(problems, `${field}.expected`, { expected: `a list of at least one value for ${mode ?? 'this mode'}`, got: 'none' });
   return { type: type ?? '', mode: mode ?? '', ...(compares && { expected }) };
 }
 
@@ -68,6 +68,6 @@ export function checkComponents(target: string, components: readonly string[], p
   if (target.toLowerCase() !== BY_SERVICE_AND_REGION) return;
   const bad = components.find((component) => !SERVICE_AND_REGION.test(component));
   if (components.length === 0 || bad !== undefined) {
-    expect(problems, 'components', { expected: 'at least one service:region, such as ec2:us-east-1, for AWS', got: bad === undefined ? 'none' : JSON.stringify(bad) });
+    addProblem(problems, 'components', { expected: 'at least one service:region, such as ec2:us-east-1, for AWS', got: bad === undefined ? 'none' : JSON.stringify(bad) });
   }
 }

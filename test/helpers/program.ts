@@ -4,23 +4,41 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { until } from './until.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The project's root. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A program of the project as a child process. */
 export type Program = {
   child: ChildProcess;
   /** All that it wrote so far, both streams. */
   output: () => string;
+  /** What of it came on standard error. */
+  errors: () => string;
   /** Its exit status; null when a signal ended it. */
   exited: Promise<number | null>;
   stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 };
 
+/** Who a program runs as and where, when it is not us in the project's root. */
+export type Circumstances = { uid?: number; gid?: number; cwd?: string };
+
 /** Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end of the test. */
 export function startProgram(t: ExecutionContext, args: readonly string[], env: Record<string, string>): Program {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  return startProgramAs(t, { args, env });
+}
+
+/** Starts `node <args>` under other circumstances. */
+export function startProgramAs(t: ExecutionContext, { args, env, ...circumstances }: Circumstances & { args: readonly string[]; env: Record<string, string> }): Program {
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    ...circumstances,
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const chunks: string[] = [];
+  const complaints: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  child.stderr.on('data', (text: string) => complaints.push(text));
   const exited = once(child, 'close').then(([status]: (number | null)[]) => status ?? null);
   t.teardown(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
@@ -29,6 +47,7 @@ export function startProgram(t: ExecutionContext, args: readonly string[], env: 
   return {
     child,
     output: () => chunks.join(''),
+    errors: () => complaints.join(''),
     exited,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);

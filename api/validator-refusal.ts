@@ -1,0 +1,48 @@
+import type { Request } from 'express';
+import { error as validatorErrors } from 'express-openapi-validator';
+import { READ_ONLY_FIELDS } from '../core/monitor-input/fields.ts';
+import { ApiError, badRequest, methodNotAllowed } from './api-error.ts';
+import { bodySchema, METHODS, querySchema } from './description.ts';
+import type { Description } from './description.ts';
+import { describeComplaints } from './validation-message.ts';
+import type { Complaint } from './validation-message.ts';
+
+/** What was asked: the description, the path as the description writes it, and the request itself. */
+type Asked = { description: Description; path: string; request: Request };
+
+/** The validator's refusal in our words; anything that is no refusal of the request is passed on as the fault that it is. */
+export function explainRefusal(refusal: unknown, asked: Asked): unknown {
+  if (refusal instanceof validatorErrors.NotFound) return new ApiError(404, 'there is nothing at this path');
+  if (refusal instanceof validatorErrors.MethodNotAllowed) return methodNotAllowed(asked.request.method, allowedMethods(refusal.headers));
+  if (!(refusal instanceof validatorErrors.BadRequest)) return refusal;
+  return badRequest(...sentencesOf(refusal.errors, asked));
+}
+
+function allowedMethods(headers: object | undefined): string {
+  const named = String(Object.entries(headers ?? {}).find(([name]) => name === 'Allow')?.[1] ?? '').split(', ');
+  return METHODS.map((method) => method.toUpperCase()).filter((method) => named.includes(method)).join(', ');
+}
+
+type ValidatorError = { path: string; message: string; errorCode?: string };
+
+function sentencesOf(errors: readonly ValidatorError[], asked: Asked): string[] {
+  const { description, path, request } = asked;
+  const complaints = errors.map(({ path: pointer, message, errorCode }): Complaint => ({ path: pointer, message, keyword: errorCode?.split('.')[0] ?? '' }));
+  const inBody = complaints.filter((complaint) => complaint.path === '/body' || complaint.path.startsWith('/body/'));
+  const inQuery = complaints.filter((complaint) => complaint.path.startsWith('/query/'));
+  const bodySentences = describeComplaints(
+    inBody.map((complaint) => ({ ...complaint, path: complaint.path.slice('/body'.length) })),
+    { description, schema: bodySchema(description, path, request.method), value: request.body, readOnly: path.startsWith('/monitors') ? READ_ONLY_FIELDS : [] },
+  );
+  const querySentences = inQuery.flatMap((complaint) => describeQuery(complaint, asked));
+  const sentences = [...bodySentences, ...querySentences];
+  // What is neither about the body nor about the query is about the path: an id that cannot be decoded.
+  return sentences.length > 0 ? sentences : ['the path must be percent-encoded UTF-8'];
+}
+
+function describeQuery(complaint: Complaint, { description, path, request }: Asked): string[] {
+  const name = complaint.path.slice('/query/'.length);
+  const schema = querySchema(description, path, name);
+  if (schema === undefined) return [`${name} is not a known query parameter here`];
+  return describeComplaints([{ ...complaint, path: `/${name}` }], { description, schema: { properties: { [name]: schema } }, value: request.query, readOnly: [] });
+}

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { apiClient, listOf } from '../helpers/api-client.ts';
+import { runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { newDataDir, startService } from '../helpers/service.ts';
+import { testServers } from '../helpers/test-servers.ts';
+import { until } from '../helpers/until.ts';
+
+type Run = (...args: string[]) => Promise<CommandResult>;
+
+/** A database of the test's own, prepared, and the commands on it by DATABASE_URL. */
+async function commandsOnDatabase(t: ExecutionContext, env: Record<string, string> = {}): Promise<Run> {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const keys = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+  return (...args) => runSpotcheck(args, { ...keys, ...env });
+}
+
+/** What a command that must succeed printed under --json. */
+async function jsonOf(t: ExecutionContext, running: Promise<CommandResult>) {
+  const { status, stdout, stderr } = await running;
+  t.deepEqual({ status, stderr, lines: stdout.split('\n').length }, { status: 0, stderr: '', lines: 2 });
+  return JSON.parse(stdout);
+}
+
+async function isRefused(t: ExecutionContext, running: Promise<CommandResult>, complaint: RegExp): Promise<void> {
+  const { status, stdout, stderr } = await running;
+  t.deepEqual({ status, stdout }, { status: 1, stdout: '' }, stderr);
+  t.regex(stderr, /^[^\n]+\n$/, 'exactly one line');
+  t.regex(stderr, complaint);
+}
+
+test.serial('the documented calls work on the data directory of a running start, and a revoked token ends at once', async (t) => {
+  const dataDir = await newDataDir(t);
+  const service = await startService(t, { DATA_DIR: dataDir });
+  const npm = (...args: string[]) => runCommand(['npm', 'run', '--silent', 'spotcheck', '--', ...args], { DATA_DIR: dataDir });
+  const tenant = await jsonOf(t, npm('tenant', 'create', '--name', 'acme', '--plan', 'free', '--json'));
+  t.regex(tenant.id, /^ten_/);
+  t.like(tenant, { name: 'acme', plan: 'free', user: { email: 'admin@acme' } });
+  const token = await jsonOf(t, npm('token', 'create', '--tenant', tenant.id, '--scopes', 'read,write', '--expires', '90d', '--json'));
+  t.regex(token.id, /^tok_/);
+  t.true(Math.abs(token.expires_at - Date.now() / 1000 - 90 * 86_400) < 60);
+  const agent = await jsonOf(t, npm('agent', 'create', '--tenant', tenant.id, '--name', 'home-lab', '--region', 'hanoi', '--json'));
+  t.regex(agent.id, /^agt_/);
+  t.regex(agent.token, /^spa_\S{40,}$/);
+  t.deepEqual(await jsonOf(t, npm('migrate', '--json')), { applied: [] });
+
+  const call = apiClient(service.url, token.token);
+  t.is((await call('POST', '/monitors', { name: 'Shop' })).status, 201);
+  t.deepEqual(listOf(await service.call('GET', '/monitors')), [], 'of another tenant');
+  t.true(listOf(await call('GET', '/agents')).some(({ id, kind, region }) => id === agent.id && kind === 'tenant' && region === 'hanoi'));
+  t.notRegex((await npm('agent', 'list', '--tenant', tenant.id, '--json')).stdout, /spa_/, 'shown once');
+  t.notRegex((await npm('token', 'list', '--tenant', tenant.id, '--json')).stdout, /spk_/, 'shown once');
+
+  t.deepEqual(await jsonOf(t, npm('token', 'revoke', '--id', token.id, '--json')), { id: token.id, revoked: true });
+  t.is((await call('GET', '/monitors')).status, 401);
+  await isRefused(t, npm('token', 'revoke', '--id', token.id), /^There is no usable token tok_/);
+  t.is((await npm('token', 'revoke')).status, 2);
+  t.is(await service.program.stop(), 0);
+  await isRefused(t, npm('tenant', 'list'), /^No running Spotcheck was found on /);
+});
+
+test('a plan counts usable tokens: expired and revoked ones make room', async (t) => {
+  const run = await commandsOnDatabase(t);
+  const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
+  const create = (...more: string[]) => run('token', 'create', '--tenant', id, '--json', ...more);
+  const first = await jsonOf(t, create('--expires', '1s'));
+  const second = await jsonOf(t, create('--scopes', 'read'));
+  t.deepEqual([second.scopes, second.expires_at], [['read'], null]);
+  await jsonOf(t, run('token', 'revoke', '--id', second.id, '--json'));
+  await until(() => first.expires_at < Date.now() / 1000);
+  await jsonOf(t, create());
+  await jsonOf(t, create());
+  await isRefused(t, create(), /^The plan free allows 2 API tokens, and ten_\S+ has as many: revoke one first$/m);
+});
+
+test('a plan counts agents where the counts are switched on', async (t) => {
+  const run = await commandsOnDatabase(t);
+  const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
+  await jsonOf(t, run('agent', 'create', '--tenant', id, '--name', 'one', '--json'));
+  await isRefused(t, run('agent', 'create', '--tenant', id, '--name', 'two'), /^The plan free allows 1 agents? of its own/);
+});
+
+test('what cannot be done is exit 1 with one line, on a database of its own too', async (t) => {
+  const run = await commandsOnDatabase(t);
+  await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
+  await isRefused(t, run('tenant', 'create', '--name', 'acme', '--json'), /^There is a tenant named "acme" already$/m);
+  await isRefused(t, run('tenant', 'create', '--name', ' '), /^--name must have 1 to 255 characters$/m);
+  for (const command of [['token', 'create'], ['token', 'list'], ['agent', 'create', '--name', 'x'], ['agent', 'list']]) {
+    await isRefused(t, run(...command, '--tenant', 'ten_none'), /^There is no tenant ten_none$/m);
+  }
+});
+
+test('a database that is away or was never prepared is exit 1 with one line', async (t) => {
+  const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+  for (const args of [['tenant', 'list'], ['migrate']]) {
+    await isRefused(t, runSpotcheck(args, { DATABASE_URL: 'postgres://user:hush@localhost:1/none', SECRET_KEYS }), /^(?!.*hush).*ECONNREFUSED/);
+  }
+  const bare = new URL(testServers().databaseUrl);
+  const name = `bare_${randomBytes(6).toString('hex')}`;
+  await withClient(bare.href, (client) => client.query(`CREATE DATABASE ${name}`));
+  t.teardown(() => withClient(bare.href, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`)));
+  const env = { DATABASE_URL: Object.assign(new URL(bare), { pathname: `/${name}` }).href, SECRET_KEYS, BOOTSTRAP_TOKEN: 'spk_first' };
+  await isRefused(t, runSpotcheck(['tenant', 'list'], env), /tenants/);
+
+  const { applied } = await jsonOf(t, runSpotcheck(['migrate', '--json'], env));
+  t.true(applied.length > 3);
+  t.deepEqual(await jsonOf(t, runSpotcheck(['migrate', '--json'], env)), { applied: [] });
+  t.like(await jsonOf(t, runSpotcheck(['tenant', 'list', '--json'], env)), [{ name: 'default', plan: 'pro' }]);
+});
+
+test('wrong usage is exit 2 with the usage on standard error', async (t) => {
+  const wrong = [
+    [], ['bogus'], ['token'], ['token', 'create'], ['token', 'create', '--tenant', 'x', '--scopes', 'write'], ['token', 'create', '--tenant', 'x', '--expires', '0d'],
+    ['tenant', 'create', '--name', 'a', '--plan', 'gold'], ['tenant', 'create', '--name', 'a', 'extra'], ['agent', 'create', '--tenant', 'x', '--name', ''], ['start', '--bogus'],
+  ];
+  for (const args of wrong) {
+    const { status, stdout, stderr } = await runSpotcheck(args, { DATA_DIR: join('/', 'nowhere') });
+    t.deepEqual({ status, stdout }, { status: 2, stdout: '' }, args.join(' '));
+    t.regex(stderr, /Usage: spotcheck/);
+  }
+});
+
+test('help lists every command and needs no configuration', async (t) => {
+  const { status, stdout, stderr } = await runSpotcheck(['help'], { PORT: 'bad' });
+  t.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  for (const command of ['start', 'migrate', 'tenant create', 'tenant list', 'token create', 'token list', 'token revoke', 'agent create', 'agent list']) {
+    t.regex(stdout, new RegExp(`^  ${command} `, 'm'));
+  }
+  t.is((await runSpotcheck(['token', 'create', '--help'], {})).status, 0);
+});

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { apiClient, type ApiClient } from './api-client.ts';
+import { outputMatching, startProgram, type Program } from './program.ts';
+
+/** The Procfile's processes of one installation, each by its name. */
+export type Fleet = {
+  url: string;
+  call: ApiClient;
+  /** Every process that was started, the killed ones too. */
+  programs: readonly Program[];
+  /** Kills the process of that name as kill -9 does. */
+  kill: (name: FleetProcess) => Promise<void>;
+  /** Starts another process of that name and waits until it works. */
+  start: (name: FleetProcess) => Promise<Program>;
+};
+
+export type FleetProcess = 'web' | (typeof WORKERS)[number];
+
+const WORKERS = ['check', 'evaluate', 'deliver', 'maintain', 'clock'] as const;
+
+/** Prepares a database and starts one process of each kind on it, with Redis where its URL is given. */
+export async function startFleet(t: ExecutionContext, given: Record<string, string> & { DATABASE_URL: string }): Promise<Fleet> {
+  const token = `spk_${randomBytes(24).toString('base64url')}`;
+  const env = {
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: token,
+    ALLOW_PRIVATE_NETWORK: 'true',
+    PUBLIC_URL: 'http://localhost:3000',
+    PORT: '0',
+    AGENT_REGION: 'hanoi',
+    ...given,
+  };
+  const migrated = startProgram(t, ['cli/spotcheck.ts', 'migrate'], env);
+  if ((await migrated.exited) !== 0) throw new Error(migrated.output());
+  const programs: Program[] = [];
+  const running = new Map<FleetProcess, Program>();
+  const start = async (name: FleetProcess) => {
+    const program = startProgram(t, name === 'web' ? ['api/main.ts'] : ['workers/main.ts', name], env);
+    programs.push(program);
+    running.set(name, program);
+    await outputMatching(program, /process\.started/);
+    return program;
+  };
+  const [web] = await Promise.all([start('web'), ...WORKERS.map(start)]);
+  const [, port = ''] = /"port":(\d+)/.exec(web.output()) ?? [];
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    call: apiClient(url, token),
+    programs,
+    start,
+    async kill(name) {
+      await running.get(name)?.stop('SIGKILL');
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { ExecutionContext } from 'ava';
+import { Redis } from 'ioredis';
+import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
+import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
+
+/** A Redis of the test's own, which keeps nothing over a stop. */
+export type OwnRedis = { url: string; stop: () => Promise<void>; start: () => Promise<void>; freeze: () => void; thaw: () => void; flush: () => Promise<void> };
+
+/** Starts a Redis that ends with the test; null where redis-server is not installed. */
+export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | null> {
+  const port = await findFreePort();
+  let server: RedisServer | null = await startRedis(port);
+  if (server === null) return null;
+  const { url } = server;
+  const signal = (name: NodeJS.Signals) => void (server !== null && process.kill(server.pid, name));
+  const stop = async () => {
+    signal('SIGCONT');
+    await server?.stop();
+    server = null;
+  };
+  t.teardown(stop);
+  return {
+    url,
+    stop,
+    async start() {
+      server = await startRedis(port);
+    },
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    async flush() {
+      const client = new Redis(url);
+      await client.flushall();
+      await client.quit();
+    },
+  };
+}

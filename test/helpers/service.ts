@@ -1,0 +1,35 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { apiClient, type ApiClient } from './api-client.ts';
+import { outputMatching, startProgram, type Program } from './program.ts';
+
+/** `npm start` while it runs; `token` is empty after a start that made none. */
+export type Service = { program: Program; url: string; token: string; call: ApiClient };
+
+export const START = ['cli/spotcheck.ts', 'start'];
+
+/** A data directory of the test's own that does not exist yet. */
+export async function newDataDir(t: ExecutionContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-e2e-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
+  return join(directory, 'data');
+}
+
+/** Starts the whole service and waits until it says that it is ready. */
+export async function startService(t: ExecutionContext, env: Record<string, string>, token = ''): Promise<Service> {
+  return await readyService(startProgram(t, START, { PORT: '0', ...env }), token);
+}
+
+/** Waits until a started service is ready; its token is the given one, or the one that it shows. */
+export async function readyService(program: Program, token = ''): Promise<Service> {
+  const [, url = ''] = await outputMatching(program, /ready at (\S+)/);
+  const [, shown = token] = /API token\s+(spk_\S+)/.exec(program.output()) ?? [];
+  return { program, url, token: shown, call: apiClient(url, shown) };
+}
+
+/** The process id of the embedded PostgreSQL of a data directory; rejects where none is running or was killed. */
+export async function postmasterPid(dataDir: string): Promise<number> {
+  return Number((await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+}
