@@ -31,6 +31,8 @@ export type Environment = Readonly<{
   telegram: Readonly<{ botToken: string | null; botName: string | null; apiUrl: string }>;
   slack: Readonly<{ clientId: string | null; clientSecret: string | null; apiUrl: string }>;
   queueBoardPassword: string | null;
+  /** Where a worker process shows its metrics and health; null = nowhere. */
+  metricsPort: number | null;
   logLevel: LogLevel;
 }>;
 
@@ -67,6 +69,7 @@ const VARIABLES = z.object({
   SLACK_CLIENT_SECRET: secret(text.optional()),
   SLACK_API_URL: httpUrl.default('https://slack.com/api'),
   QUEUE_BOARD_PASSWORD: secret(text.optional()),
+  METRICS_PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).optional(),
   LOG_LEVEL: logLevel.default('info'),
 });
 
@@ -100,6 +103,7 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
     telegram: Object.freeze({ botToken: values.TELEGRAM_BOT_TOKEN ?? null, botName: values.TELEGRAM_BOT_NAME ?? null, apiUrl: values.TELEGRAM_API_URL }),
     slack: Object.freeze({ clientId: values.SLACK_CLIENT_ID ?? null, clientSecret: values.SLACK_CLIENT_SECRET ?? null, apiUrl: values.SLACK_API_URL }),
     queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
+    metricsPort: values.METRICS_PORT ?? null,
     logLevel: values.LOG_LEVEL,
   });
 }

@@ -42,7 +42,7 @@ export type RecordedAttempt = {
 };
 
 /** A delivery that nobody seems to work on is due for longer than this, in milliseconds: its job is then taken for lost. */
-const OVERDUE_MS = 15_000;
+const OVERDUE_MS = 10_000;
 
 type ClaimedRow = {
   tenant_id: string;

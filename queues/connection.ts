@@ -16,7 +16,10 @@ export type QueueBackendOptions = {
 /** What a worker does with one job; its result is kept with the job for the board. */
 export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
 
-/** What a worker may be told; everything else is the same for all workers. Locks are in milliseconds. */
+/**
+ * What a worker may be told; everything else is the same for all workers. A lock is renewed at half its time for as long as its worker
+ * lives, so that `lockDurationMs` is not how long a job may take, but how soon a killed worker's job is free for another.
+ */
 export type JobWorkerOptions = { concurrency: number; lockDurationMs: number; keepCompleted?: number };
 
 /** The one place that knows where queues live: both backends behave alike behind it. */
@@ -34,6 +37,12 @@ export type QueueBackend = {
 
 /** Failed jobs stay on the board for two days, at most so many of a queue. */
 const KEEP_FAILED = { age: 2 * 86_400, count: 500 };
+
+/**
+ * How often expired locks are looked for, in milliseconds: with the lock itself this is what a kill delays an alert by. A look costs
+ * PostgreSQL 0.4 ms, so that all queues of an idle installation together stay far below a thousandth of a core.
+ */
+const STALLED_INTERVAL_MS = 5000;
 
 /** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
 const COMMAND_TIMEOUT_MS = 5000;
@@ -113,7 +122,7 @@ function redisBackend({ redisUrls, prefix = 'spotcheck', onError }: QueueBackend
     },
     isReachable: () => answersInTime(producer.ping()),
     close: async () => {
-      await Promise.all(clients.map((client) => client.quit().catch(() => client.disconnect())));
+      await Promise.all(clients.map(leaveRedis));
     },
   };
 }
@@ -134,13 +143,19 @@ function connectRedis(urls: readonly string[], role: 'producer' | 'worker'): Red
   });
 }
 
+/** Takes leave of a Redis that listens; a connection that is away or does not answer is dropped, or the stop would wait for it. */
+async function leaveRedis(client: Redis | Cluster): Promise<void> {
+  if (client.status === 'ready') await answersInTime(client.quit());
+  client.disconnect();
+}
+
 function workerOptions({ concurrency, lockDurationMs, keepCompleted = 0 }: JobWorkerOptions): Omit<WorkerOptions, 'connection'> {
   return {
     concurrency,
     lockDuration: lockDurationMs,
     // A job of a killed worker comes back; how often is for the processor to limit, which knows what it already did.
     maxStalledCount: 10,
-    stalledInterval: 15_000,
+    stalledInterval: STALLED_INTERVAL_MS,
     runRetryDelay: 1000,
     removeOnComplete: { count: keepCompleted },
     removeOnFail: KEEP_FAILED,

@@ -1,9 +1,10 @@
-import { Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { ConfigurationError } from '../config/variables.ts';
 import { readEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { serveMetrics } from './metrics-server.ts';
 import { openRuntime } from './open-runtime.ts';
 import { startCheck } from './processes/check.ts';
 import { startClock } from './processes/clock.ts';
@@ -43,6 +44,8 @@ async function main(name: string): Promise<void> {
   if (environment.databaseUrl === null || environment.secretKeys === null) {
     throw new ConfigurationError([{ name: 'DATABASE_URL', expected: 'a PostgreSQL server; only npm start runs on the embedded one', received: null }]);
   }
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const log = createLogger({ process: name, level: environment.logLevel });
   const { runtime, close } = openRuntime({
     databaseUrl: environment.databaseUrl,
@@ -50,13 +53,14 @@ async function main(name: string): Promise<void> {
     secretKeys: environment.secretKeys,
     publicUrl: environment.publicUrl,
     log,
-    registry: new Registry(),
+    registry,
   });
-  const running = await start(runtime, environment);
+  const running = [await start(runtime, environment)];
+  if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort }));
   log.info({}, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
-    const clean = await stopAll([running], STOP_BOUND_MS);
+    const clean = await stopAll(running, STOP_BOUND_MS);
     if (clean) await close();
     log.info({ outcome: clean ? 'clean' : 'cut short' }, 'process.stopped');
     process.exit(0);

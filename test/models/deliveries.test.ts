@@ -181,7 +181,7 @@ test('retention takes what was finished long ago with its attempts, and nothing 
 test('what is long due and held by nobody is listed, longest due first', async (t) => {
   const nowMs = NOW_MS + 1_000_000_000;
   const add = async (createdAtMs: number) => (await addDelivery({ createdAtMs })).id;
-  const [young, old, oldest] = [await add(nowMs - 14_999), await add(nowMs - 15_000), await add(nowMs - 90_000)];
+  const [young, old, oldest] = [await add(nowMs - 9999), await add(nowMs - 10_000), await add(nowMs - 90_000)];
   const [held, abandoned, finished] = [await add(nowMs - 70_000), await add(nowMs - 80_000), await add(nowMs - 60_000)];
   await claimDelivery(database, held, { nowMs: nowMs - 1000, claimMs: 1001 });
   await claimDelivery(database, abandoned, { nowMs: nowMs - 1000, claimMs: 1000 });

@@ -12,7 +12,7 @@ const DELIVERIES_PER_ROUND = 2000;
 const THOROUGH_EVERY_MS = 300_000;
 
 /** How often reconcile runs: what makes one round in many a thorough one. */
-const ROUND_MS = 15_000;
+const ROUND_MS = 10_000;
 
 /**
  * Makes the queue say again what the database says: job schedulers of every occupied phase, jobs of deliveries that are overdue,

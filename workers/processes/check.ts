@@ -19,8 +19,8 @@ const JOBS_AT_ONCE = 300;
 /** Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. */
 const PROBES_AT_ONCE = 2000;
 
-/** Longer than the longest tick: a minute of spreading after an outage, 5 s of smear, 10 s of probing. */
-const LOCK_MS = 90_000;
+/** A killed worker's ticks go to another one after this: long, because a probing process that is only short of CPU must not be repeated. */
+const LOCK_MS = 30_000;
 
 /** A sign of life of the agent, every so often, in milliseconds. */
 const TOUCH_EVERY_MS = 15_000;

@@ -5,7 +5,7 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
 /** When each chore is due, as cron with seconds, UTC. A second clock by accident adds nothing: a chore that waits is not added twice. */
 const TIMETABLE = {
   sweep: '*/10 * * * * *',
-  reconcile: '5-59/15 * * * * *',
+  reconcile: '5-59/10 * * * * *',
   partitions: '7 17 * * * *',
   retention: '7 27 * * * *',
 } as const satisfies Record<Chore, string>;

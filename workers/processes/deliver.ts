@@ -11,8 +11,8 @@ export type DeliverProcessOptions = { allowPrivateNetwork: boolean; deadlineMs: 
 /** Attempts under way at a time: they wait for receivers, they do not compute. */
 const ATTEMPTS_AT_ONCE = 200;
 
-/** Longer than an attempt with its claim. */
-const LOCK_MS = 30_000;
+/** A killed worker's job goes to another one after this; its claim in the database says when it may be attempted again. */
+const LOCK_MS = 15_000;
 
 /** Starts sending: each job is one attempt of one delivery. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {

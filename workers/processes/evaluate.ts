@@ -8,8 +8,8 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
 /** Batches in hand at a time: one computes while the other waits for PostgreSQL. */
 const BATCHES_AT_ONCE = 2;
 
-/** A batch is done within PostgreSQL's statement timeout, or comes back. */
-const LOCK_MS = 60_000;
+/** A killed evaluator's batch goes to another one after this; both may work on it, repeats change nothing (D-40). */
+const LOCK_MS = 15_000;
 
 /** Starts deciding: batches of results become stored rows, transitions, incidents and deliveries. */
 export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {

@@ -11,7 +11,7 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
 const CHORES_AT_ONCE = 2;
 
 /** Renewed while a chore runs; a killed worker's chore comes back after this. */
-const LOCK_MS = 30_000;
+const LOCK_MS = 15_000;
 
 const RUN = { reconcile, sweep, partitions: keepPartitions, retention: retainHistory } as const satisfies Record<Chore, (runtime: Runtime) => Promise<object>>;
 

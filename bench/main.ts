@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import type { Benchmark } from './benchmark.ts';
+import { alert } from './alert.ts';
+import { api } from './api.ts';
+import { evaluate } from './evaluate.ts';
+import { idle } from './idle.ts';
+import { load } from './load.ts';
+import { pipeline } from './pipeline.ts';
+import { probe } from './probe.ts';
+import { createReport } from './report.ts';
+import { schedules } from './schedules.ts';
+import { sign } from './sign.ts';
+import { createStands } from './stand/stand.ts';
+
+/** Every benchmark by name, the quick ones first. */
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, probe, evaluate, api, alert, pipeline, load, schedules, idle };
+
+const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
+const unknown = positionals.filter((name) => !(name in BENCHMARKS));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no benchmark named ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}\n`);
+  process.exit(2);
+}
+
+const write = (line: string) => void process.stdout.write(`${line}\n`);
+const { withStand, closeAll } = createStands();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    void closeAll().finally(() => process.exit(1));
+  });
+}
+
+for (const [name, run] of Object.entries(BENCHMARKS)) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  write(name);
+  await run({ isQuick: values.quick, report: createReport(write), withStand });
+}
+process.exit(0);

@@ -1,0 +1,35 @@
+/** One reading of `/metrics`: samples by their whole name, labels included. */
+export type Scrape = ReadonlyMap<string, number>;
+
+/** Parses the Prometheus text format as far as our own metrics use it. */
+export function readScrape(text: string): Scrape {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]));
+}
+
+/** How much a counter grew between two scrapes, over all its labels. */
+export function growth(name: string, before: Scrape, after: Scrape): number {
+  return totalOf(name, after) - totalOf(name, before);
+}
+
+/**
+ * A percentile of what a histogram saw between two scrapes, in the unit of its buckets; straight lines inside a bucket. The largest
+ * observation (`share` 1) is the upper edge of its bucket.
+ */
+export function histogramPercentile(name: string, share: number, [before, after]: readonly [Scrape, Scrape]): number {
+  const buckets = [...after.keys()]
+    .filter((key) => key.startsWith(`${name}_bucket{`))
+    .map((key) => ({ edge: Number((/le="([^"]+)"/.exec(key)?.[1] ?? '').replace('+Inf', 'Infinity')), count: (after.get(key) ?? 0) - (before.get(key) ?? 0) }))
+    .toSorted((a, b) => a.edge - b.edge);
+  const wanted = (buckets.at(-1)?.count ?? 0) * share;
+  const index = buckets.findIndex(({ count }) => count >= wanted);
+  const bucket = buckets[index];
+  if (bucket === undefined) return Number.NaN;
+  const below = buckets[index - 1] ?? { edge: 0, count: 0 };
+  if (share === 1 || bucket.edge === Number.POSITIVE_INFINITY) return bucket.edge;
+  return below.edge + ((bucket.edge - below.edge) * (wanted - below.count)) / Math.max(1, bucket.count - below.count);
+}
+
+function totalOf(name: string, scrape: Scrape): number {
+  return [...scrape].filter(([key]) => key === name || key.startsWith(`${name}{`)).reduce((sum, [, value]) => sum + value, 0);
+}

@@ -1,0 +1,14 @@
+import { forkChild, type Child } from './program.ts';
+import type { Stand } from './stand.ts';
+
+/** Addresses of the loopback network that the target listens on, so that no pair of address and port comes back while it still lingers. */
+const ADDRESSES = 8;
+
+/** A Node http server in a process of its own, which nobody's CPU figure includes; each URL ends with `/m/`. */
+export type Target = { urls: string[]; child: Child<string[]> };
+
+/** Starts a target that answers 200 with 100 bytes. `failEvery` n: every nth path fails once it is told to. */
+export async function startTarget(stand: Stand): Promise<Target> {
+  const child = await forkChild<string[]>(stand, 'target', { addresses: ADDRESSES, bodyBytes: 100 });
+  return { urls: child.ready, child };
+}

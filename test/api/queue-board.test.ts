@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import express from 'express';
+import { createQueueBoard, QUEUE_BOARD_PATH } from '../../api/queue-board.ts';
+import { queueBoardLogin } from '../../api/queue-board-login.ts';
+import { errorResponse } from '../../api/middleware/error-response.ts';
+import { requestId } from '../../api/middleware/request-id.ts';
+import { hashPassword } from '../../models/password.ts';
+import { createUser } from '../../models/tenants.ts';
+import { startCheck } from '../../workers/processes/check.ts';
+import { startEvaluate } from '../../workers/processes/evaluate.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
+import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
+import { openTestRuntime, type TestRuntime } from '../helpers/runtime.ts';
+import { until } from '../helpers/until.ts';
+
+type Board = { runtime: TestRuntime; get: (path: string, credentials?: string) => Promise<Response> };
+
+async function openBoard(t: ExecutionContext, backend?: QueueBackend): Promise<Board> {
+  const runtime = await openTestRuntime(t, backend);
+  const { database, queues, now, newId, log } = runtime;
+  const app = express();
+  app.use(requestId({ makeId: newId }));
+  app.use(QUEUE_BOARD_PATH, queueBoardLogin({ database, password: 'board-password', now }), createQueueBoard({ database, queues, now }));
+  app.use(errorResponse({ logger: log }));
+  const server = createServer(app).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const get: Board['get'] = (path, credentials) =>
+    fetch(`http://127.0.0.1:${port}${QUEUE_BOARD_PATH}${path}`, credentials === undefined ? {} : { headers: { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } });
+  return { runtime, get };
+}
+
+for (const backend of listQueueBackends()) {
+  test(`${backend.name}: the board says for each check job which monitors it checks and what came of the last runs`, async (t) => {
+    const { runtime, get } = await openBoard(t, backend);
+    const target = await startHttpServer(t, (_request, response) => void response.end('ok'));
+    const processes = [await startEvaluate(runtime), await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true })];
+    t.teardown(async () => {
+      for (const process of processes) await process.stop();
+    });
+    const agent = await runtime.addAgent('local');
+    await runtime.addMonitor([agent], { name: 'Front page', target: `http://127.0.0.1:${target.port}/`, intervalSeconds: 1, timeoutMs: 500 });
+    for (const change of runtime.scheduleChanges) await runtime.queues.applyScheduleChange(change, await runtime.listRegions());
+
+    const jobsOf = async (status: string): Promise<{ data: { monitors: string[] }; returnValue: { monitors: string[] } | null }[]> => {
+      const answer = await get(`/api/queues?activeQueue=check-local&status=${status}&page=1&jobsPerPage=5`, 'anyone:board-password');
+      t.is(answer.status, 200);
+      const { queues } = (await answer.json()) as { queues: { name: string; jobs: { data: { monitors: string[] }; returnValue: { monitors: string[] } | null }[] }[] };
+      return queues.find(({ name }) => name === 'check-local')?.jobs ?? [];
+    };
+    const [done] = await until(async () => {
+      const jobs = await jobsOf('completed');
+      return jobs.length > 0 && jobs;
+    });
+    t.deepEqual(done?.data.monitors, ['Front page']);
+    t.deepEqual(done?.returnValue?.monitors, ['Front page: up']);
+  });
+}
+
+test('nobody sees the board without a password, and the answer asks for one', async (t) => {
+  const { get } = await openBoard(t);
+  const answer = await get('/');
+  t.is(answer.status, 401);
+  t.regex(answer.headers.get('www-authenticate') ?? '', /^Basic realm=/);
+  t.is((await get('/', 'anyone:wrong')).status, 401);
+});
+
+test('operators of the console see the board with their own password, other users do not', async (t) => {
+  const { runtime, get } = await openBoard(t);
+  const passwordHash = await hashPassword('right');
+  for (const [email, isOperator] of [['operator@example.org', true], ['member@example.org', false]] as const) {
+    await createUser(runtime.database, { id: runtime.newId('usr'), tenantId: runtime.tenantId, email, passwordHash, isOperator, nowMs: Date.now() });
+  }
+  t.is((await get('/', 'operator@example.org:right')).status, 200);
+  t.is((await get('/', 'operator@example.org:wrong')).status, 401);
+  t.is((await get('/', 'member@example.org:right')).status, 401);
+});
+
+test('after ten wrong passwords an address waits, even with the right one', async (t) => {
+  const { get } = await openBoard(t);
+  for (let attempt = 0; attempt < 10; attempt += 1) t.is((await get('/', 'anyone:wrong')).status, 401);
+  const refused = await get('/', 'anyone:board-password');
+  t.is(refused.status, 429);
+  t.is(refused.headers.get('retry-after'), '60');
+});
+
+test('the page of the board may load nothing from other hosts', async (t) => {
+  const { get } = await openBoard(t);
+  const policy = (await get('/', 'anyone:board-password')).headers.get('content-security-policy') ?? '';
+  t.regex(policy, /default-src 'self'/);
+  t.notRegex(policy, /https?:/);
+});

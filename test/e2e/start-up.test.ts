@@ -1,0 +1,151 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
+import { listOf } from '../helpers/api-client.ts';
+import { outputMatching, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
+import { newDataDir, postmasterPid, readyService, START, startService } from '../helpers/service.ts';
+import { startTarget } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+
+const NOBODY = { uid: 65_534, gid: 65_534 };
+
+async function takePort(t: ExecutionContext): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A checkout that `nobody` can read: ours, or a copy of it where a directory above it is closed. */
+async function readableCheckout(t: ExecutionContext): Promise<string> {
+  if (spawnSync(process.execPath, ['--version'], { ...NOBODY, cwd: ROOT }).status === 0) return ROOT;
+  const copy = await mkdtemp('/tmp/spotcheck-copy-');
+  t.teardown(() => rm(copy, { recursive: true, force: true }));
+  await cp(ROOT, copy, { recursive: true, verbatimSymlinks: true, filter: (path) => !path.includes('/.git') && !path.includes('/.data') });
+  return copy;
+}
+
+test.serial('a first start shows its progress and its secrets once, and a stop leaves no database behind', async (t) => {
+  const dataDir = await newDataDir(t);
+  const first = await startService(t, { DATA_DIR: dataDir });
+  const output = first.program.output();
+  t.true(output.indexOf('preparing the database') < output.indexOf('migration ') && output.indexOf('migration ') < output.indexOf('API token'), output);
+  t.is((await first.call('POST', '/monitors', { name: 'Kept' })).status, 201);
+  const postgres = await postmasterPid(dataDir);
+  t.is(await first.program.stop('SIGTERM'), 0, first.program.output());
+  t.is(await identifyProcess(postgres), null);
+
+  const second = await startService(t, { DATA_DIR: dataDir }, first.token);
+  t.notRegex(second.program.output(), /API token|password|preparing|migration/);
+  t.like(listOf(await second.call('GET', '/monitors')), [{ name: 'Kept' }]);
+  const secondPostgres = await postmasterPid(dataDir);
+  t.is(await second.program.stop('SIGINT'), 0, second.program.output());
+  t.is(await identifyProcess(secondPostgres), null);
+});
+
+test.serial('a start that is told to stop while it prepares the database ends cleanly', async (t) => {
+  const dataDir = await newDataDir(t);
+  const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
+  await outputMatching(program, /preparing the database/);
+  t.is(await program.stop(), 0, program.output());
+  t.deepEqual((await readdir(dataDir)).filter((name) => name === 'owner.json' || name === 'runtime.json'), []);
+});
+
+test.serial('a start after kill -9 adopts the orphaned database, and the schedules go on', async (t) => {
+  const dataDir = await newDataDir(t);
+  const target = await startTarget(t);
+  const first = await startService(t, { DATA_DIR: dataDir });
+  t.is((await first.call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1 })).status, 201);
+  await target.nextHit('/', 15_000);
+  const orphan = await postmasterPid(dataDir);
+  await first.program.stop('SIGKILL');
+  t.not(await identifyProcess(orphan), null);
+
+  const second = await startService(t, { DATA_DIR: dataDir }, first.token);
+  t.is(await postmasterPid(dataDir), orphan);
+  await target.nextHit('/', 15_000);
+  await until(async () => listOf(await second.call('GET', '/monitors'))[0]?.['status'] === 'up', { timeoutMs: 15_000 });
+  t.is(await second.program.stop(), 0, second.program.output());
+  t.is(await identifyProcess(orphan), null);
+});
+
+test.serial('a start after the kill of everything passes over stale pid and lock files', async (t) => {
+  const dataDir = await newDataDir(t);
+  const first = await startService(t, { DATA_DIR: dataDir });
+  await first.program.stop('SIGKILL');
+  const orphan = await postmasterPid(dataDir);
+  process.kill(orphan, 'SIGKILL');
+  await until(async () => (await identifyProcess(orphan)) === null);
+  t.deepEqual((await readdir(dataDir)).filter((name) => name.endsWith('.json')).toSorted(), ['owner.json', 'runtime.json']);
+
+  const second = await startService(t, { DATA_DIR: dataDir }, first.token);
+  t.is((await second.call('GET', '/monitors')).status, 200);
+  t.is(await second.program.stop(), 0, second.program.output());
+});
+
+test.serial('a taken port is one clear line and exit 1 before anything is prepared', async (t) => {
+  const dataDir = await newDataDir(t);
+  const port = await takePort(t);
+  const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: `${port}` });
+  t.is(await program.exited, 1);
+  t.is(program.output(), `Port ${port} is taken by another program: stop that one, or set PORT to a free port\n`);
+  await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
+});
+
+test.serial('bad configuration is exit 1 with all problems at once and no secret in the text', async (t) => {
+  const dataDir = await newDataDir(t);
+  const env = { DATA_DIR: dataDir, PORT: 'http', REDIS_URL: 'amqp://:hush1@queue', BOOTSTRAP_TOKEN: 'hush2', SECRET_KEYS: 'k1:hush3', AGENT_REGIONS: 'a,a', LOG_LEVEL: 'loud' };
+  for (const args of [START, ['workers/main.ts', 'evaluate'], ['api/main.ts']]) {
+    const program = startProgram(t, args, env);
+    t.is(await program.exited, 1);
+    for (const name of ['PORT', 'REDIS_URL', 'BOOTSTRAP_TOKEN', 'SECRET_KEYS', 'AGENT_REGIONS', 'LOG_LEVEL']) t.regex(program.errors(), new RegExp(`^  ${name}: expected `, 'm'));
+    t.notRegex(program.output(), /hush/);
+  }
+  await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
+});
+
+test.serial('a data directory in use by a living start is one clear line and exit 1, and the other start goes on', async (t) => {
+  const dataDir = await newDataDir(t);
+  const first = await startService(t, { DATA_DIR: dataDir });
+  const second = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
+  t.is(await second.exited, 1);
+  t.regex(second.output(), new RegExp(`^\\S+ is in use by another Spotcheck \\(process ${first.program.child.pid}\\); [^\\n]+\\n$`));
+  t.is((await first.call('GET', '/monitors')).status, 200);
+  t.is(await first.program.stop(), 0);
+});
+
+test.serial('it runs as a user without privileges', async (t) => {
+  const isRoot = process.getuid?.() === 0;
+  const account = isRoot ? NOBODY : {};
+  // Not below the run's own temporary directory, which is closed to others.
+  const directory = await mkdtemp('/tmp/spotcheck-unprivileged-');
+  t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
+  if (isRoot) await chown(directory, NOBODY.uid, NOBODY.gid);
+  const cwd = isRoot ? await readableCheckout(t) : ROOT;
+  const service = await readyService(startProgramAs(t, { args: START, env: { DATA_DIR: join(directory, 'data'), PORT: '0', HOME: directory }, cwd, ...account }));
+  t.is((await service.call('GET', '/monitors')).status, 200);
+  t.is((await stat(join(directory, 'data', 'secret-keys'))).uid, isRoot ? NOBODY.uid : (process.getuid?.() ?? 0));
+  t.is(await service.program.stop(), 0, service.program.output());
+});
+
+test.serial('the first token and password can be given, and each of several regions is an agent that checks', async (t) => {
+  const target = await startTarget(t);
+  const [token, password] = ['spk_given-for-unattended-set-up', 'given by the operator'];
+  const env = { DATA_DIR: await newDataDir(t), BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password, AGENT_REGIONS: 'hanoi,oslo' };
+  const { program, url, call } = await startService(t, env, token);
+  const board = async (credentials: string) => (await fetch(`${url}/queues`, { headers: { Authorization: `Basic ${btoa(credentials)}` } })).status;
+  t.is(await board(`admin@localhost:${password}`), 200);
+  t.is(await board('admin@localhost:guess'), 401);
+
+  const agents = listOf(await call('GET', '/agents'));
+  t.deepEqual(agents.map(({ region }) => region).toSorted(), ['hanoi', 'oslo']);
+  const { json } = await call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1, down_min_sources: 2 });
+  const monitor = async () => (await call('GET', `/monitors/${json['id']}`)).json;
+  t.deepEqual((await monitor())['agent_sources'], agents.map(({ id }) => id).toSorted());
+  await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 15_000 });
+  t.is(await program.stop(), 0, program.output());
+});

@@ -1,0 +1,42 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { Registry } from 'prom-client';
+import { isDatabaseReachable } from '../models/database.ts';
+import type { RunningProcess, Runtime } from './runtime.ts';
+
+/** Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken. */
+export async function serveMetrics(runtime: Runtime, { registry, port }: { registry: Registry; port: number }): Promise<RunningProcess> {
+  const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
+    '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
+    '/healthz': () => Promise.resolve({ status: 200, type: 'application/json', text: '{"status":"ok"}' }),
+    '/readyz': () => describeReadiness(runtime),
+  };
+  const listener: RequestListener = (request, response) => {
+    const answer = answers[request.url ?? ''] ?? (() => Promise.resolve({ status: 404, type: 'application/json', text: '{"error":"there are /metrics, /healthz and /readyz"}' }));
+    answer().then(
+      ({ status, type, text }) => response.writeHead(status, { 'Content-Type': type }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
+  const server = createServer(listener).listen(port);
+  await once(server, 'listening');
+  runtime.log.info({ address: server.address() }, 'metrics.listening');
+  return {
+    name: 'metrics',
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function describeReadiness({ database, backend }: Runtime): Promise<{ status: number; type: string; text: string }> {
+  const [isDatabaseUp, isQueueUp] = await Promise.all([isDatabaseReachable(database), backend.isReachable()]);
+  const isReady = isDatabaseUp && isQueueUp;
+  return {
+    status: isReady ? 200 : 503,
+    type: 'application/json',
+    text: JSON.stringify({ status: isReady ? 'ready' : 'not ready', database: isDatabaseUp, queue: isQueueUp }),
+  };
+}
