@@ -69,9 +69,9 @@ export async function createAgent(
  * Deletes a customer's own agent: it leaves its monitors, whose `down_min_sources` fall to the sources left, never below 1 (D-12).
  * Null when the tenant has no such agent of its own.
  */
-export async function deleteAgent(database: Database, key: { tenantId: string; id: string }): Promise<ScheduleChange | null> {
+export async function deleteAgent(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<ScheduleChange | null> {
   return await inTransaction(database, async (transaction) => {
-    const record = await database.records.agents.findOne({ where: { ...key, kind: 'tenant' }, transaction });
+    const record = await database.records.agents.findOne({ where: { tenantId, id, kind: 'tenant' }, transaction });
     if (record === null) return null;
     const run = runWith(database, transaction);
     await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [record.no]);

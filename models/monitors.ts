@@ -56,8 +56,8 @@ export async function createMonitor(
 }
 
 /** One monitor of a tenant with the ids of its sources, sorted; null when the tenant has no such monitor. */
-export async function findMonitor(database: Database, key: { tenantId: string; id: string }): Promise<{ monitor: Monitor; agentIds: string[] } | null> {
-  const record = await database.records.monitors.findOne({ where: key });
+export async function findMonitor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<{ monitor: Monitor; agentIds: string[] } | null> {
+  const record = await database.records.monitors.findOne({ where: { tenantId, id } });
   if (record === null) return null;
   return { monitor: monitorOf(record), agentIds: await listSourceIds(database, record.no) };
 }

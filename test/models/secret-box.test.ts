@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { createSecretBox } from '../../models/secret-box.ts';
+
+const OLD = { id: 'old', key: randomBytes(32) };
+const NEW = { id: 'new', key: randomBytes(32) };
+
+test('what is sealed opens again, and never looks the same twice', (t) => {
+  const box = createSecretBox([NEW]);
+  const sealed = box.seal('s3cret', 'monitor:1');
+  t.is(box.open(sealed, 'monitor:1'), 's3cret');
+  t.not(box.seal('s3cret', 'monitor:1'), sealed);
+  t.notRegex(sealed, /s3cret/);
+});
+
+test('after a change of keys the new one seals and the old one still opens', (t) => {
+  const sealed = createSecretBox([OLD]).seal('s3cret', 'x');
+  const rotated = createSecretBox([NEW, OLD]);
+  t.is(rotated.open(sealed, 'x'), 's3cret');
+  t.regex(rotated.seal('s3cret', 'x'), /^v1\.new\./);
+});
+
+test('a value that was moved to another row or field does not open', (t) => {
+  const box = createSecretBox([NEW]);
+  t.throws(() => box.open(box.seal('s3cret', 'monitor:1'), 'monitor:2'));
+});
+
+test('a value that was changed does not open', (t) => {
+  const box = createSecretBox([NEW]);
+  const sealed = box.seal('s3cret', 'x');
+  t.throws(() => box.open(`${sealed.slice(0, -2)}${sealed.endsWith('AA') ? 'BB' : 'AA'}`, 'x'));
+});
+
+test('a value whose key is gone names the key and the variable, not the value', (t) => {
+  const sealed = createSecretBox([OLD]).seal('s3cret', 'x');
+  t.throws(() => createSecretBox([NEW]).open(sealed, 'x'), { message: /"old".*SECRET_KEYS/ });
+});
+
+test('an empty ring is refused', (t) => {
+  t.throws(() => createSecretBox([]));
+});

@@ -1,0 +1,132 @@
+import test from 'ava';
+import type { Observation } from '../../../core/observation.ts';
+import type { DueCheck } from '../../../models/checks.ts';
+import type { ResultPayload } from '../../../queues/payloads.ts';
+import { createGate } from '../../../workers/check/gate.ts';
+import { createResultBatcher } from '../../../workers/check/result-batcher.ts';
+import { createChecker, type CheckerDependencies, type CompletedCheck } from '../../../workers/check/run-checks.ts';
+import { httpTarget } from '../../helpers/check-target.ts';
+
+const PLACE = { agentNo: 2, intervalSeconds: 60, phase: 0 };
+const PHASE_MS = 1_700_000_040_000;
+
+function answered(status: number): Observation {
+  return {
+    type: 'http',
+    outcome: 'answered',
+    startedAt: PHASE_MS,
+    latencyMs: 12.4,
+    phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null },
+    certificate: null,
+    status,
+    headers: {},
+    body: null,
+    bodyTruncated: false,
+  };
+}
+
+function dueCheck(monitorNo: number): DueCheck {
+  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }) };
+}
+
+/** A checker in a time that stands where the test put it; waiting for a moment moves it there. */
+function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}) {
+  let nowMs = startMs;
+  const submitted: ResultPayload[][] = [];
+  const completed: CompletedCheck[] = [];
+  const crashed: unknown[] = [];
+  const check = createChecker({
+    listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
+    probe: () => Promise.resolve(answered(200)),
+    search: () => false,
+    gate: createGate(10),
+    batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, maxResults: 100, pause: () => Promise.resolve() }),
+    now: () => nowMs,
+    waitUntil(atMs) {
+      nowMs = Math.max(nowMs, atMs);
+      return Promise.resolve();
+    },
+    onCheck: (done) => void completed.push(done),
+    onCrash: (_due, error) => void crashed.push(error),
+    ...overrides,
+  });
+  return { check, submitted, completed, crashed };
+}
+
+test('every monitor of the phase is probed at its own moment inside it, and the results leave in one batch', async (t) => {
+  const { check, submitted, completed } = checkerAt(PHASE_MS - 300);
+  const outcome = await check(PLACE, PHASE_MS);
+  t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
+  t.is(submitted.length, 1);
+  const dues = submitted[0]?.map(({ dueAtMs }) => dueAtMs - PHASE_MS) ?? [];
+  t.is(new Set(dues).size, 3);
+  t.true(dues.every((due) => due >= 0 && due < 250));
+  t.true(completed.every(({ latenessMs }) => latenessMs >= 0));
+  t.like(submitted[0]?.[0], { agentNo: 2, checksVersion: 3, verdict: 'up', cause: null, httpStatus: 200, latencyMs: 12 });
+});
+
+test('a probe that crashes is no vote, is told, and costs the others nothing', async (t) => {
+  let calls = 0;
+  const probe = () => {
+    calls += 1;
+    return calls === 2 ? Promise.reject(new Error('EMFILE')) : Promise.resolve(answered(503));
+  };
+  const { check, submitted, crashed } = checkerAt(PHASE_MS - 300, { probe });
+  t.like(await check(PLACE, PHASE_MS), { checks: 3, down: 2, none: 1 });
+  t.is(crashed.length, 1);
+  const lost = submitted[0]?.find(({ verdict }) => verdict === 'none');
+  t.like(lost, { cause: null, httpStatus: null, latencyMs: null });
+});
+
+test('a tick that comes when the next one is nearer is dropped without a probe', async (t) => {
+  const { check, submitted } = checkerAt(PHASE_MS + 45_000, { probe: () => Promise.reject(new Error('must not be probed')) });
+  t.like(await check(PLACE, PHASE_MS), { checks: 0, dropped: 3 });
+  t.deepEqual(submitted, []);
+});
+
+test('a tick that runs again after a crash measures the same due times, so that its results are stored once', async (t) => {
+  const first = checkerAt(PHASE_MS - 300);
+  const second = checkerAt(PHASE_MS + 700);
+  await first.check(PLACE, PHASE_MS);
+  await second.check(PLACE, PHASE_MS);
+  const dues = (submitted: ResultPayload[][]) => submitted.flat().map(({ monitorNo, dueAtMs }) => [monitorNo, dueAtMs]).toSorted();
+  t.deepEqual(dues(first.submitted), dues(second.submitted));
+});
+
+test('a full batch leaves at once and a lonely result after the delay', async (t) => {
+  const sizes: number[] = [];
+  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 5, maxResults: 2, pause: () => Promise.resolve() });
+  const result = { monitorNo: 1 } as ResultPayload;
+  await Promise.all([batcher.add(result), batcher.add(result), batcher.add(result)]);
+  t.deepEqual(sizes, [2, 1]);
+});
+
+test('a batch that the queue refuses is offered again until it takes it', async (t) => {
+  let refusals = 3;
+  const pauses: number[] = [];
+  const batcher = createResultBatcher({
+    submit: () => (refusals-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve()),
+    maxDelayMs: 1,
+    maxResults: 10,
+    pause: (ms) => Promise.resolve(void pauses.push(ms)),
+  });
+  await batcher.add({ monitorNo: 1 } as ResultPayload);
+  t.deepEqual(pauses, [1000, 1000, 1000]);
+});
+
+test('a gate lets so many pass at once and the others in order', async (t) => {
+  const gate = createGate(2);
+  const log: string[] = [];
+  let inside = 0;
+  const work = (name: string) => () => {
+    inside += 1;
+    log.push(`${name}:${inside}`);
+    return new Promise<void>((resolve) => setImmediate(() => {
+      inside -= 1;
+      resolve();
+    }));
+  };
+  await Promise.all(['a', 'b', 'c', 'd'].map((name) => gate(work(name))));
+  t.deepEqual(log.map((entry) => entry[0]), ['a', 'b', 'c', 'd']);
+  t.true(log.every((entry) => Number(entry.at(-1)) <= 2));
+});
