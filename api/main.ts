@@ -1,27 +1,26 @@
+import '../config/thread-pool.ts';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { readEnvironment } from '../config/environment.ts';
+import { readFleetEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
-import { ConfigurationError } from '../config/variables.ts';
-import { closeDatabase, openDatabase } from '../models/database.ts';
+import { listSharedRegions } from '../models/agents.ts';
+import { closeDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { createSecretBox } from '../models/secret-box.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
+import { openApiDatabase } from './database.ts';
 import { serveApi } from './serve.ts';
 
 /** The Procfile's `web`: the API alone, on PostgreSQL of `DATABASE_URL`. */
 async function main(): Promise<void> {
-  const environment = readEnvironment(process.env);
+  const environment = readFleetEnvironment(process.env);
   const { databaseUrl, secretKeys } = environment;
-  if (databaseUrl === null || secretKeys === null) {
-    throw new ConfigurationError([{ name: 'DATABASE_URL', expected: 'a PostgreSQL server; only npm start runs on the embedded one', received: null }]);
-  }
   const log = createLogger({ process: 'web', level: environment.logLevel });
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const database = openDatabase({
+  const database = openApiDatabase({
     databaseUrl,
     secrets: createSecretBox(secretKeys),
     poolSize: 10,
@@ -29,7 +28,7 @@ async function main(): Promise<void> {
   });
   const backend = openQueueBackend({ databaseUrl, redisUrls: environment.redisUrl?.split(',') ?? [], onError: (error) => log.warn({ err: error }, 'queue.error') });
   const queues = openJobQueues(backend);
-  registerQueueMetrics(registry, queues);
+  registerQueueMetrics(registry, queues, () => listSharedRegions(database));
   const { telegram, slack, ...config } = environment;
   const api = await serveApi({
     port: environment.port,

@@ -1,3 +1,4 @@
+import '../config/thread-pool.ts';
 import { Command, CommanderError, Help } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
@@ -11,8 +12,6 @@ import { databaseAccess } from './with-database.ts';
 
 /** Exit status: 0 done, 1 refused with one line on standard error, 2 wrong usage. */
 async function main(): Promise<number> {
-  // Look-ups of names wait in libuv's pool, whose four threads would let a slow resolver hold up every check.
-  process.env['UV_THREADPOOL_SIZE'] ??= '64';
   const program = new Command('spotcheck').description(packageJson.description).version(packageJson.version).showHelpAfterError().exitOverride();
   program.configureHelp({ visibleCommands: listCommands, subcommandTerm: describeUsage });
   const environment = () => readEnvironment(process.env);

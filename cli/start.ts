@@ -1,11 +1,13 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { openApiDatabase } from '../api/database.ts';
 import { serveApi, type RunningApi } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
 import { createLogger } from '../config/logger.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { closeDatabase } from '../models/database.ts';
 import { migrate } from '../models/migrate.ts';
 import { migrateQueues } from '../queues/migrate.ts';
 import { openRuntime } from '../workers/open-runtime.ts';
@@ -54,9 +56,12 @@ export async function startService(environment: Environment, say: (text: string)
     closing.push(closeRuntime);
     const { bootstrapToken: token, bootstrapPassword: password } = environment;
     const firstStart = await bootstrap(runtime.database, { newId: runtime.newId, nowMs: runtime.now(), token, password });
-    const processes = await startWorkers(runtime, environment);
+    const processes: RunningProcess[] = [];
     closing.push(async () => void (await stopAll(processes, STOP_BOUND_MS)));
-    const api = await listen({ runtime, registry, environment });
+    await startWorkers(runtime, environment, processes);
+    const database = openApiDatabase({ databaseUrl, secrets: runtime.database.secrets, onError: (error) => log.warn({ err: error }, 'database.connection_lost') });
+    closing.push(() => closeDatabase(database));
+    const api = await listen({ runtime: { ...runtime, database }, registry, environment });
     closing.push(api.stop);
     return { url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl, firstStart, stop: close };
   } catch (error) {
@@ -71,13 +76,14 @@ async function startDatabase(environment: Environment, { say, closing }: { say: 
   return postgres.databaseUrl;
 }
 
-/** In the order in which they are stopped: those that feed others first. */
-async function startWorkers(runtime: Runtime, environment: Environment): Promise<RunningProcess[]> {
+/** Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed others first. */
+async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {
   const { allowPrivateNetwork, agentRegions, webhookTimeoutSeconds, deliveryRetrySeconds } = environment;
-  const evaluate = await startEvaluate(runtime);
-  const checks = await Promise.all(agentRegions.map((region) => startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork })));
-  const deliver = startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds });
-  return [startClock(runtime), ...checks, startMaintain(runtime), evaluate, deliver];
+  running.unshift(startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }));
+  running.unshift(await startEvaluate(runtime));
+  for (const region of agentRegions) running.unshift(await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork }));
+  running.unshift(startMaintain(runtime));
+  running.unshift(startClock(runtime));
 }
 
 async function listen({ runtime, registry, environment }: { runtime: Runtime; registry: Registry; environment: Environment }): Promise<RunningApi> {

@@ -73,11 +73,22 @@ const VARIABLES = z.object({
   LOG_LEVEL: logLevel.default('info'),
 });
 
-/** Reads the service's configuration from an environment; throws a `ConfigurationError` that names everything that is wrong. */
-export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
+/** What only some processes cannot do without. */
+export type Required = 'DATABASE_URL' | 'AGENT_REGION';
+
+const REQUIRED_FOR = {
+  DATABASE_URL: 'a PostgreSQL server; only npm start runs on the embedded one',
+  AGENT_REGION: 'the region of the shared agent that this check process is',
+} as const satisfies Record<Required, string>;
+
+/**
+ * Reads the service's configuration from an environment; throws a `ConfigurationError` that names everything that is wrong, what this
+ * process requires included.
+ */
+export function readEnvironment(env: NodeJS.ProcessEnv, required: readonly Required[] = []): Environment {
   const given = withoutEmpty(env);
   const parsed = VARIABLES.safeParse(given);
-  const problems = [...problemsOf(parsed.error, VARIABLES.shape, given), ...missingKeys(given)];
+  const problems = [...problemsOf(parsed.error, VARIABLES.shape, given), ...missingKeys(given), ...missing(given, required)];
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return environmentOf(parsed.data);
 }
@@ -112,6 +123,18 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
 function missingKeys(given: Record<string, string>): Problem[] {
   if (given['DATABASE_URL'] === undefined || given['SECRET_KEYS'] !== undefined) return [];
   return [{ name: 'SECRET_KEYS', expected: 'a key ring (id:base64,...), because DATABASE_URL is set', received: null }];
+}
+
+function missing(given: Record<string, string>, required: readonly Required[]): Problem[] {
+  return required.filter((name) => given[name] === undefined).map((name) => ({ name, expected: REQUIRED_FOR[name], received: null }));
+}
+
+/** The same, for processes of a fleet: what they cannot do without is there. */
+export function readFleetEnvironment(env: NodeJS.ProcessEnv, required: readonly Required[] = []): Environment & { databaseUrl: string; secretKeys: readonly SecretKey[] } {
+  const environment = readEnvironment(env, ['DATABASE_URL', ...required]);
+  const { databaseUrl: fleetDatabaseUrl, secretKeys } = environment;
+  if (fleetDatabaseUrl === null || secretKeys === null) throw new Error('A required variable was not missed');
+  return { ...environment, databaseUrl: fleetDatabaseUrl, secretKeys };
 }
 
 function retrySeconds(value: string): readonly number[] | null {

@@ -151,7 +151,7 @@ function newestAt(sources: readonly Source[]): number | undefined {
 }
 
 function explain(monitor: DecidedMonitor, decision: Decision, tally: Tally): { cause: string | null; reason: string | null } {
-  if (decision === 'up') return { cause: null, reason: 'Working again' };
+  if (decision === 'up') return { cause: null, reason: monitor.state === 'pending' ? 'Working' : 'Working again' };
   if (decision === 'unknown') return { cause: null, reason: unknownReason(tally) };
   const evidence = monitor.sources
     .filter((source) => isAgainst(voteOf(source.state), decision))

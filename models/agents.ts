@@ -1,5 +1,6 @@
 import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
-import type { ScheduleChange } from '../core/schedule.ts';
+import type { MonitorType } from '../core/monitor.ts';
+import { isScheduled, type ScheduleChange } from '../core/schedule.ts';
 import type { Database } from './database.ts';
 import type { AgentKind, AgentRecord } from './records/agent.ts';
 import { placeMonitor } from './schedule.ts';
@@ -120,9 +121,9 @@ export async function assignMissingSources(database: Database, choose: (monitorI
   const shared = await database.records.agents.findAll({ where: { kind: 'first_party' } });
   if (shared.length === 0) return change;
   const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
-  const orphans = await runWith(database)<{ no: number; id: string; interval_seconds: number }>(
-    `SELECT no, id, interval_seconds FROM monitors m
-     WHERE type IN ('http', 'tcp', 'icmp', 'udp') AND enabled AND target <> ''
+  const orphans = await runWith(database)<{ no: number; id: string; type: MonitorType; target: string; enabled: boolean; interval_seconds: number }>(
+    `SELECT no, id, type, target, enabled, interval_seconds FROM monitors m
+     WHERE type IN ('http', 'tcp', 'icmp', 'udp')
        AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
   );
   for (const orphan of orphans) {
@@ -131,7 +132,7 @@ export async function assignMissingSources(database: Database, choose: (monitorI
       const run = runWith(database, transaction);
       // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
       await run('UPDATE monitors SET down_min_sources = least(2, $2::int) WHERE no = $1', [orphan.no, agentNos.length]);
-      return await placeMonitor(run, { monitorNo: orphan.no, agentNos, intervalSeconds: orphan.interval_seconds, scheduled: true });
+      return await placeMonitor(run, { monitorNo: orphan.no, agentNos, intervalSeconds: orphan.interval_seconds, scheduled: isScheduled(orphan) });
     });
     change.occupied.push(...placed.occupied);
   }

@@ -4,7 +4,15 @@ import type { Database } from './database.ts';
 import { secretsContext } from './monitors.ts';
 
 /** One check of a tick: which monitor, which version of its checks, and everything its probe needs. */
-export type DueCheck = { monitorNo: number; monitorId: string; name: string; checksVersion: number; target: CheckTarget };
+export type DueCheck = {
+  monitorNo: number;
+  monitorId: string;
+  name: string;
+  checksVersion: number;
+  target: CheckTarget;
+  /** False where the key of the monitor's secrets is not in the ring: such a check cannot be run. */
+  hasItsSecrets: boolean;
+};
 
 type DueRow = {
   no: number;
@@ -32,7 +40,11 @@ export async function listDueChecks(database: Database, place: SchedulePhase): P
            WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3 AND m.enabled`,
     values: [place.agentNo, place.intervalSeconds, place.phase],
   });
-  return rows.map((row) => ({
+  return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
+}
+
+function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
+  return {
     monitorNo: row.no,
     monitorId: row.id,
     name: row.name,
@@ -46,9 +58,10 @@ export async function listDueChecks(database: Database, place: SchedulePhase): P
       bodyMatch: row.body_match,
       followRedirects: row.follow_redirects,
       checkSpec: row.check_spec,
-      secrets: openSecrets(database, row),
+      secrets: secrets ?? {},
     },
-  }));
+    hasItsSecrets: secrets !== null,
+  };
 }
 
 /** The names of the monitors of each occupied phase of an agent, for the queue board; at most `perPhase` names of a phase. */
@@ -62,6 +75,12 @@ export async function listPhaseNames(database: Database, agentNo: number, perPha
   return new Map(rows.map((row) => [`${row.interval_seconds}/${row.phase}`, row.names]));
 }
 
-function openSecrets(database: Database, row: DueRow): MonitorSecrets {
-  return row.sealed_secrets === null ? {} : JSON.parse(database.secrets.open(row.sealed_secrets, secretsContext(row.id)));
+/** Null where they do not open: one monitor's lost key must not stop those that share its phase. */
+function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
+  if (row.sealed_secrets === null) return {};
+  try {
+    return JSON.parse(database.secrets.open(row.sealed_secrets, secretsContext(row.id)));
+  } catch {
+    return null;
+  }
 }

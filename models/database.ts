@@ -24,6 +24,8 @@ export type DatabaseOptions = {
   secrets: SecretBox;
   /** Connections each of the two pools may hold; default 5. */
   poolSize?: number;
+  /** How long a caller waits for the answer to one statement, in milliseconds; default 35 s, longer than PostgreSQL lets it run. */
+  queryTimeoutMs?: number;
   /** Told of errors of idle connections, so that a restart of PostgreSQL never ends the process. */
   onError?: (error: Error) => void;
 };
@@ -34,9 +36,14 @@ const ACQUIRE_TIMEOUT_MS = 5000;
 /** A statement that takes longer than this is ended by PostgreSQL, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 
+/** A server that was cut off or frozen does not end it; its connection is then given up after this, in milliseconds. */
+const QUERY_TIMEOUT_MS = 35_000;
+
+const CLOSE_TIMEOUT_MS = 5000;
+
 /** Opens both pools; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const poolSize = options.poolSize ?? 5;
+  const { poolSize = 5, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
   types.setTypeParser(types.builtins.INT8, Number);
   const pool = new Pool({
     connectionString: options.databaseUrl,
@@ -44,6 +51,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     application_name: 'spotcheck',
     connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: queryTimeoutMs,
     idleTimeoutMillis: 30_000,
   });
   pool.on('error', (error) => options.onError?.(error));
@@ -51,7 +59,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     dialect: 'postgres',
     logging: false,
     pool: { max: poolSize, min: 0, acquire: ACQUIRE_TIMEOUT_MS, idle: 30_000 },
-    dialectOptions: { application_name: 'spotcheck', statement_timeout: STATEMENT_TIMEOUT_MS, connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS },
+    dialectOptions: { application_name: 'spotcheck', statement_timeout: STATEMENT_TIMEOUT_MS, query_timeout: queryTimeoutMs, connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS },
     define: { timestamps: false, underscored: true, freezeTableName: true },
   });
   return { orm, pool, secrets: options.secrets, records: defineRecords(orm) };
@@ -68,9 +76,10 @@ function defineRecords(orm: Sequelize): Records {
   };
 }
 
-/** Closes both pools after the queries under way. */
+/** Closes both pools after the queries under way; a server that does not even answer a goodbye is left after five seconds. */
 export async function closeDatabase(database: Database): Promise<void> {
-  await Promise.all([database.orm.close(), database.pool.end()]);
+  const closed = Promise.all([database.orm.close(), database.pool.end()]);
+  await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
 }
 
 /** True when PostgreSQL answers within a second. */

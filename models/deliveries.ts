@@ -64,7 +64,7 @@ export async function insertDeliveries(run: Run, deliveries: readonly NewDeliver
   await run(
     `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
      SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, d."createdAtMs", d."createdAtMs"
-     FROM jsonb_to_recordset($1::jsonb) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message jsonb, "createdAtMs" bigint)`,
+     FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message json, "createdAtMs" bigint)`,
     [JSON.stringify(deliveries)],
   );
 }

@@ -47,6 +47,9 @@ const STALLED_INTERVAL_MS = 5000;
 /** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
 const COMMAND_TIMEOUT_MS = 5000;
 
+/** After this a statement of the queue's is given up with its connection: a server that was cut off never answers it, in milliseconds. */
+const QUERY_TIMEOUT_MS = 15_000;
+
 /** Opens the backend; connects lazily and reconnects by itself. */
 export function openQueueBackend(options: QueueBackendOptions): QueueBackend {
   return options.redisUrls.length > 0 ? redisBackend(options) : postgresBackend(options);
@@ -67,6 +70,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       application_name: 'spotcheck queue',
       keepAlive: true,
       connectionTimeoutMillis: COMMAND_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
       options: '-c search_path=bullmq -c deadlock_timeout=50ms -c jit=off',
     });
     pool.on('error', onError);
@@ -91,7 +95,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     isReachable: () => answersInTime(producers.query('SELECT 1')),
     close: async () => {
       isClosing = true;
-      await Promise.all(pools.map((pool) => pool.end()));
+      await answersInTime(Promise.all(pools.map((pool) => pool.end())));
     },
   };
 }

@@ -36,7 +36,7 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Processes begin here; only here the environment is read and the configuration is handed on. */
-const ENTRY_FILES = [/^(api|workers|agent)\/main\.ts$/, /^cli\/[^/]+\.ts$/];
+const ENTRY_FILES = [/^(api|workers|agent)\/main\.ts$/, /^cli\/[^/]+\.ts$/, /^config\/thread-pool\.ts$/];
 /** What else those may import: the configuration, and the version to tell. */
 const FOR_ENTRY_FILES = new Set(['config', 'package.json']);
 const OUTSIDE_PRODUCTION = /^(bench|tools|test)\//;

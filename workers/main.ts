@@ -1,6 +1,6 @@
+import '../config/thread-pool.ts';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { ConfigurationError } from '../config/variables.ts';
-import { readEnvironment, type Environment } from '../config/environment.ts';
+import { readFleetEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -21,10 +21,7 @@ type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProc
 
 /** The Procfile's worker processes by name. */
 const PROCESSES: Readonly<Record<string, Start>> = {
-  check: (runtime, { agentRegion, allowPrivateNetwork }) => {
-    if (agentRegion === null) throw new ConfigurationError([{ name: 'AGENT_REGION', expected: 'the region of the shared agent that this check process is', received: null }]);
-    return startCheck(runtime, { region: agentRegion, version: packageJson.version, allowPrivateNetwork });
-  },
+  check: (runtime, { agentRegion, allowPrivateNetwork }) => startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork }),
   evaluate: (runtime) => startEvaluate(runtime),
   deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds }) =>
     startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }),
@@ -33,17 +30,12 @@ const PROCESSES: Readonly<Record<string, Start>> = {
 };
 
 async function main(name: string): Promise<void> {
-  // Look-ups of names wait in libuv's pool, whose four threads would let a slow resolver hold up every check.
-  process.env['UV_THREADPOOL_SIZE'] ??= '64';
   const start = PROCESSES[name];
   if (start === undefined) {
     process.stderr.write(`There is no worker named "${name}"; there are ${Object.keys(PROCESSES).join(', ')}\n`);
     process.exit(2);
   }
-  const environment = readEnvironment(process.env);
-  if (environment.databaseUrl === null || environment.secretKeys === null) {
-    throw new ConfigurationError([{ name: 'DATABASE_URL', expected: 'a PostgreSQL server; only npm start runs on the embedded one', received: null }]);
-  }
+  const environment = readFleetEnvironment(process.env, name === 'check' ? ['AGENT_REGION'] : []);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const log = createLogger({ process: name, level: environment.logLevel });

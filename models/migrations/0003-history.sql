@@ -56,7 +56,7 @@ CREATE TABLE reports (
   UNIQUE (tenant_id, period, period_start)
 );
 
--- Marks of the service's own doings, one row a name: `evaluation` is when statuses were last swept, so that a stretch in which we
+-- Marks of the service's own doings, one row a name: `sweep` is when statuses were last swept, so that a stretch in which we
 -- stood still is never read as silence of the sources.
 CREATE TABLE service_marks (
   name       text PRIMARY KEY,

@@ -31,14 +31,14 @@ CREATE TABLE connect_codes (
 );
 
 -- One event to one channel. Written in the transaction of its transition (the outbox), so that an event cannot be lost between
--- the database and the queue. `message` is the envelope without what each attempt makes anew (`sent_at`).
+-- the database and the queue. `message` is the envelope without what each attempt makes anew (`sent_at`); json, not jsonb, keeps its fields in the order in which people read them.
 CREATE TABLE deliveries (
   id              text PRIMARY KEY,
   tenant_id       text NOT NULL REFERENCES tenants ON DELETE CASCADE,
   channel_id      text NOT NULL REFERENCES channels ON DELETE CASCADE,
   monitor_id      text,
   event           text NOT NULL,
-  message         jsonb NOT NULL,
+  message         json NOT NULL,
   outcome         text NOT NULL DEFAULT 'pending' CHECK (outcome IN ('pending', 'delivered', 'failed')),
   attempts        smallint NOT NULL DEFAULT 0,
   next_attempt_at bigint NOT NULL,

@@ -1,36 +1,11 @@
-import { DataTypes, type CreationOptional, type InferAttributes, type InferCreationAttributes, type Model, type ModelStatic, type Sequelize } from 'sequelize';
-import type { CheckSpec, HttpMethod, MonitorType } from '../../core/monitor.ts';
-import type { MonitorState } from '../../core/state.ts';
+import { DataTypes, type Model, type ModelStatic, type Optional, type Sequelize } from 'sequelize';
+import type { Monitor } from '../../core/monitor.ts';
 
-/** A row of `monitors`. */
-export interface MonitorRecord extends Model<InferAttributes<MonitorRecord>, InferCreationAttributes<MonitorRecord>> {
-  no: CreationOptional<number>;
-  id: string;
-  tenantId: string;
-  name: string;
-  type: MonitorType;
-  target: string;
-  intervalSeconds: number;
-  timeoutMs: number;
-  method: HttpMethod | null;
-  expectedStatus: string | null;
-  bodyMatch: string | null;
-  followRedirects: boolean;
-  downAfterFailures: number;
-  upAfterSuccesses: number;
-  downMinSources: number;
-  heartbeatGraceSeconds: number | null;
-  slaTarget: number | null;
-  checkSpec: CheckSpec;
-  sealedSecrets: string | null;
-  checksVersion: CreationOptional<number>;
-  enabled: CreationOptional<boolean>;
-  state: CreationOptional<MonitorState>;
-  stateSince: number;
-  sequence: CreationOptional<number>;
-  createdAt: number;
-  updatedAt: number;
-}
+/** The columns of `monitors`; `stateSince` is in Unix milliseconds, `sequence` that of the newest transition. */
+export type MonitorColumns = Omit<Monitor, 'stateSinceMs'> & { sealedSecrets: string | null; stateSince: number; sequence: number };
+
+/** A row of `monitors`; what the database fills in by itself need not be given. */
+export type MonitorRecord = Model<MonitorColumns, Optional<MonitorColumns, 'no' | 'checksVersion' | 'enabled' | 'state' | 'sequence'>> & MonitorColumns;
 
 /** Maps `monitors` on one connection; the table itself is made by the migrations. */
 export function defineMonitorRecord(orm: Sequelize): ModelStatic<MonitorRecord> {

@@ -48,7 +48,7 @@ test('a recovery tells how long the incident lasted and how fast the target answ
 });
 
 test('the first up of a monitor belongs to no incident and has no duration', (t) => {
-  const change = changeOf({ from: 'pending', to: 'up', cause: null, reason: 'Working again', evidence: evidenceOf([['frankfurt', 'up', WELL]]) });
+  const change = changeOf({ from: 'pending', to: 'up', cause: null, reason: 'Working', evidence: evidenceOf([['frankfurt', 'up', WELL]]) });
   const { detail } = buildMonitorMessage(factsOf({ event: 'monitor.up', change, incident: null }));
   t.is(detail.incident_id, null);
   t.false('duration_seconds' in detail);

@@ -15,6 +15,8 @@ export function apiClient(url: string, token: string): ApiClient {
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       signal: AbortSignal.timeout(DEADLINE_MS),
       ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).catch((error: Error) => {
+      throw new Error(`${method} ${path} got no answer: ${error.message}`, { cause: error });
     });
     const text = await response.text();
     return { status: response.status, json: text === '' ? {} : JSON.parse(text), ms: performance.now() - startedAt };

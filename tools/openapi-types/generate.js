@@ -5,7 +5,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 const description = new URL('../../api/openapi.yaml', import.meta.url);
 const target = new URL('../../api/schema.generated.ts', import.meta.url);
 
-// test/api/schema.test.ts compares this hash with the description's own.
+// test/api/description.test.ts compares this hash with the description's own.
 const hash = createHash('sha256').update(await readFile(description)).digest('hex');
 const types = astToString(await openapiTS(description, { alphabetize: false, exportType: true, emptyObjectsUnknown: true, defaultNonNullable: false }));
 

@@ -30,6 +30,9 @@ export type CheckerDependencies = {
 /** Monitors named in a job's outcome; the board shows them. */
 const MOST_NAMED = 20;
 
+/** An operator's mistake that can be mended, and no fault of the target's. */
+const UNREADABLE: Judgement = { verdict: 'none', cause: null, reason: 'The secrets of this monitor cannot be read with the present SECRET_KEYS' };
+
 /** Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results on. */
 export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
   return async (place, phaseBeginsAtMs) => {
@@ -72,6 +75,7 @@ async function measure(
   { probe, search, now, onCrash }: CheckerDependencies,
 ): Promise<{ startedAtMs: number; observation: Observation | null; judgement: Judgement }> {
   const startedAtMs = now();
+  if (!check.hasItsSecrets) return { startedAtMs, observation: null, judgement: UNREADABLE };
   try {
     const observation = await probe(check.target);
     return { startedAtMs, observation, judgement: judgeObservation({ target: check.target, observation, search }) };

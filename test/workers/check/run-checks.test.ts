@@ -26,7 +26,7 @@ function answered(status: number): Observation {
 }
 
 function dueCheck(monitorNo: number): DueCheck {
-  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }) };
+  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), hasItsSecrets: true };
 }
 
 /** A checker in a time that stands where the test put it; waiting for a moment moves it there. */
@@ -76,6 +76,13 @@ test('a probe that crashes is no vote, is told, and costs the others nothing', a
   t.is(crashed.length, 1);
   const lost = submitted[0]?.find(({ verdict }) => verdict === 'none');
   t.like(lost, { cause: null, httpStatus: null, latencyMs: null });
+});
+
+test('a monitor whose secrets cannot be read is no vote and is not probed; those beside it are', async (t) => {
+  const listDueChecks = () => Promise.resolve([dueCheck(1), { ...dueCheck(2), hasItsSecrets: false }]);
+  const { check, submitted } = checkerAt(PHASE_MS - 300, { listDueChecks });
+  t.like(await check(PLACE, PHASE_MS), { checks: 2, up: 1, none: 1 });
+  t.regex(submitted[0]?.find(({ verdict }) => verdict === 'none')?.reason ?? '', /SECRET_KEYS/);
 });
 
 test('a tick that comes when the next one is nearer is dropped without a probe', async (t) => {
