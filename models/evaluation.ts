@@ -12,6 +12,9 @@ export type LockedSource = {
   agentNo: number;
   state: SourceState | null;
   monitorState: MonitorState;
+  monitorStateSinceMs: number;
+  /** The monitor's checks as they are now: a result that measured others says nothing any more. */
+  checksVersion: number;
   downAfterFailures: number;
   upAfterSuccesses: number;
 };
@@ -39,6 +42,8 @@ type SourceRow = {
   agent_no: number;
   state: SourceState | null;
   monitor_state: MonitorState;
+  state_since: number;
+  checks_version: number;
   down_after_failures: number;
   up_after_successes: number;
 };
@@ -70,7 +75,7 @@ const OFFLINE_AFTER_MS = 90_000;
  */
 export async function lockSources(run: Run, keys: readonly { monitorNo: number; agentNo: number }[]): Promise<LockedSource[]> {
   const rows = await run<SourceRow>(
-    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.down_after_failures, m.up_after_successes
+    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version, m.down_after_failures, m.up_after_successes
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
      JOIN monitors m ON m.no = s.monitor_no AND m.enabled
@@ -82,6 +87,8 @@ export async function lockSources(run: Run, keys: readonly { monitorNo: number; 
     agentNo: row.agent_no,
     state: row.state,
     monitorState: row.monitor_state,
+    monitorStateSinceMs: row.state_since,
+    checksVersion: row.checks_version,
     downAfterFailures: row.down_after_failures,
     upAfterSuccesses: row.up_after_successes,
   }));

@@ -47,9 +47,10 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
   const suspects = findSuspects(ordered, known);
   const newest = await newestBefore(run, suspects, dependencies.now());
   const fresh = await storeResults(run, ordered);
-  const applicable = ordered.filter(
-    (result) => suspects.has(sourceKey(result)) && fresh.has(resultIdentity(result)) && result.dueAtMs > (newest.get(sourceKey(result)) ?? 0),
-  );
+  const applicable = ordered.filter((result) => {
+    const source = suspects.get(sourceKey(result));
+    return source !== undefined && isOfNow(result, source) && fresh.has(resultIdentity(result)) && result.dueAtMs > (newest.get(sourceKey(result)) ?? 0);
+  });
   if (applicable.length === 0) return { stored: fresh.size, transitions: [], deliveryIds: [] };
   return { stored: fresh.size, ...(await decideMonitors(run, applicable, dependencies)) };
 }
@@ -58,6 +59,12 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
 function clean(result: MeasuredResult): MeasuredResult {
   if (result.reason === null && result.cause === null) return result;
   return { ...result, cause: result.cause && cleanText(result.cause, MAX_CAUSE), reason: result.reason && cleanText(result.reason, MAX_REASON) };
+}
+
+/** False for what was under way when the checks were edited, or when the monitor was paused and resumed: stored, not applied. */
+function isOfNow(result: MeasuredResult, source: LockedSource): boolean {
+  if (result.checksVersion !== source.checksVersion) return false;
+  return source.monitorState !== 'pending' || result.dueAtMs >= source.monitorStateSinceMs;
 }
 
 /** Locks the monitors of the results, applies these in time order and records what changed. */

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createChannel } from '../../models/channels.ts';
 import { listIncidents } from '../../models/history.ts';
-import { deleteMonitor, findMonitor, pauseMonitor, resumeMonitor } from '../../models/monitors.ts';
+import { deleteMonitor, findMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
@@ -133,6 +133,22 @@ test('a resumed monitor is decided by its first result, whatever its sources sai
   await evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'up' })]);
 
   t.is(await stateOf(runtime, monitor.id), 'up');
+});
+
+test('a result that was under way when its monitor was edited or resumed is stored and not applied', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const [edited, resumed] = [await runtime.addMonitor([agent], { downAfterFailures: 1 }), await runtime.addMonitor([agent], { downAfterFailures: 1 })];
+  const nowMs = Date.now();
+  const key = { tenantId: runtime.tenantId, nowMs };
+  await updateMonitor(runtime.database, { ...key, id: edited.id }, ({ monitor, secrets, agentIds }) => ({ settings: { ...monitor, target: 'http://127.0.0.1:10/' }, secrets, agentIds }));
+  await pauseMonitor(runtime.database, { ...key, id: resumed.id });
+  await resumeMonitor(runtime.database, { ...key, id: resumed.id });
+
+  const outcome = await evaluatorOf(runtime, nowMs)([edited, resumed].map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs - SECOND, verdict: 'down' })));
+
+  t.is(outcome.stored, 2);
+  t.deepEqual(outcome.transitions, []);
 });
 
 test('text that PostgreSQL or a terminal would choke on is cleaned and does not cost the batch', async (t) => {
