@@ -1,3 +1,5 @@
+import type { Read } from '../core/monitor-input/checks.ts';
+
 /** An answer other than success, as a handler or middleware decides it; the text is shown to the caller (D-03). */
 export class ApiError extends Error {
   readonly status: number;
@@ -14,6 +16,12 @@ export class ApiError extends Error {
 /** 400 with every problem in one text. */
 export function badRequest(...sentences: string[]): ApiError {
   return new ApiError(400, sentences.join('; '));
+}
+
+/** What was read of a body, or a 400 with everything that is wrong with it. */
+export function accept<T>(read: Read<T>): T {
+  if (read.ok) return read.value;
+  throw badRequest(...read.problems.map(({ message }) => message));
 }
 
 /** 404 for a thing that this account does not have, whoever else may (D-02). */

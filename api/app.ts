@@ -7,6 +7,7 @@ import { getDescriptionHandler } from './handlers/description.ts';
 import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
 import { authentication, requireCaller } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
+import { headAsGet } from './middleware/head-as-get.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { requestId } from './middleware/request-id.ts';
@@ -24,6 +25,8 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   const description = await readDescription();
   const app = express();
   app.disable('x-powered-by');
+  // As the validator sees paths: one written differently would be routed past it.
+  app.enable('case sensitive routing');
   app.use(requestId(dependencies), requestLog(dependencies), helmet());
 
   const getDescription = getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl));
@@ -32,7 +35,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
 
   const validated = validation(description, dependencies.config.validateResponses);
   await warmUp(description, validated, app);
-  app.use(BASE_PATH, authentication(dependencies), rateLimit(dependencies.rateLimitStore), requireCaller, requireScope, ...jsonBody());
+  app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), requireCaller, requireScope, ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validated);
   app.use(BASE_PATH, createRouter(dependencies));

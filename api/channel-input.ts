@@ -1,15 +1,9 @@
-import { flag, listOf, oneOf, shape, show, text } from '../core/monitor-input/checks.ts';
-import type { Check, Checked, Problem, Read } from '../core/monitor-input/checks.ts';
+import { flag, listOf, oneOf, shape, text } from '../core/monitor-input/checks.ts';
+import type { Checked, Problem, Read } from '../core/monitor-input/checks.ts';
+import { name } from '../core/monitor-input/fields.ts';
 import { CHANNEL_TYPES } from '../core/channel.ts';
 import type { ChannelType } from '../core/channel.ts';
 import { findUrlProblem } from '../notifications/webhook/url.ts';
-
-const name: Check<string> = (value, field, problems) => {
-  const read = text({ min: 1, max: 255 })(value, field, problems);
-  if (read?.trim() !== '') return read;
-  problems.push({ field, message: `${field} must be a text with more than blanks, got ${show(read)}` });
-  return undefined;
-};
 
 const channelInput = shape({
   type: oneOf(CHANNEL_TYPES),

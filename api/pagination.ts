@@ -5,6 +5,11 @@ import { isId } from './request-context.ts';
 /** The entry that a page starts after: the moment that the list is ordered by, in the list's own unit, and the id that breaks ties. */
 export type Position = { at: number; id: string };
 
+/** Where an entry stands in a list that is ordered by creation. */
+export function byCreation({ createdAt, id }: { createdAt: number; id: string }): Position {
+  return { at: createdAt, id };
+}
+
 /** What a caller asked of a list (D-05). `limit` null = the whole list. */
 export type PageRequest = { limit: number | null; after: Position | null };
 

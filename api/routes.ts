@@ -49,7 +49,7 @@ export const ROUTES = {
 
 /** The router of everything that needs a token. */
 export function createRouter(dependencies: ApiDependencies): Router {
-  const router = Router();
+  const router = Router({ caseSensitive: true });
   for (const { method, path, handler } of Object.values<Route>(ROUTES)) router[method](path, handler(dependencies));
   return router;
 }

@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 6e07c5ee6d99e1134cb1ff6f5b75e5c75ac3181cd49a6606d8f81bd9fb4143d3
+// openapi.yaml sha256 e10c16dfe592fe088d354010d4bc0c4dc86f0e240b835a2ff175ffdbe24afde5
 
 export type paths = {
     "/monitors": {
@@ -41,7 +41,8 @@ export type paths = {
         /**
          * Read one monitor
          * @description The monitor with `check_spec` and `agent_sources`. Secret values are left out: names of secret headers, the kind of credentials and flags remain.
-         *     The `check_spec` can be sent back in a PATCH as it is; its read-only parts are ignored there.
+         *     The `check_spec` can be sent back in a PATCH; its read-only parts are ignored there, and credentials stay. To keep the other secrets too add
+         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared.
          *
          */
         get: operations["getMonitor"];

@@ -6,14 +6,14 @@ import { evaluate } from './evaluate.ts';
 import { idle } from './idle.ts';
 import { load } from './load.ts';
 import { pipeline } from './pipeline.ts';
-import { probe } from './probe.ts';
+import { probeHttp } from './probe-http.ts';
 import { createReport } from './report.ts';
 import { schedules } from './schedules.ts';
 import { sign } from './sign.ts';
 import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, probe, evaluate, api, alert, pipeline, load, schedules, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, evaluate, api, alert, pipeline, load, schedules, idle };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));

@@ -1,44 +1,46 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import http from 'node:http';
 import type { CheckTarget } from '../core/monitor.ts';
 import { createHttpProbe } from '../probes/http.ts';
+import type { BenchContext } from './benchmark.ts';
+import { median } from './figures.ts';
+import { forkChild } from './stand/program.ts';
 
-// CPU of one http probe against one bare `http.get(agent: false)` that drains its answer: both in turns in one run, so
-// that whatever else the machine does falls on both. Prints medians in microseconds of CPU (user and system).
-const ROUNDS = 15;
 const WARM_UP_ROUNDS = 3;
-const PROBES_A_ROUND = 1_500;
+const PROBES_A_ROUND = 1500;
 const IN_FLIGHT = 20;
 const BODY_BYTES = [100, 20_000];
 
 type Contestant = { name: string; run: () => Promise<unknown>; samples: number[] };
 
-for (const bodyBytes of BODY_BYTES) {
-  const server = fork(new URL('probe-http-server.ts', import.meta.url), [String(bodyBytes)]);
-  const [port] = await once(server, 'message');
-  await compare(`http://127.0.0.1:${port}/status?full=1`, bodyBytes);
-  server.disconnect();
+/** CPU of one http probe against one bare `http.get(agent: false)` that drains its answer, both in turns, so that whatever else the machine does falls on both. */
+export async function probeHttp({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  for (const bodyBytes of BODY_BYTES) {
+    await withStand(async (stand) => {
+      const { ready: urls } = await forkChild<string[]>(stand, 'target', { addresses: 1, bodyBytes });
+      const samples = await compare(`${urls[0]}1?full=1`, WARM_UP_ROUNDS + (isQuick ? 3 : 12));
+      const bare = median(samples[0]?.samples ?? []);
+      for (const { name, samples: rounds } of samples) {
+        const cpu = median(rounds);
+        report.figure(`${bodyBytes} byte body: ${name} ${cpu.toFixed(1)} us CPU, ratio ${(cpu / bare).toFixed(2)}`);
+      }
+    });
+  }
 }
 
-async function compare(url: string, bodyBytes: number): Promise<void> {
+async function compare(url: string, rounds: number): Promise<Contestant[]> {
   const probe = createHttpProbe({ allowPrivateNetwork: true });
   const contestants: Contestant[] = [
     { name: 'bare http.get', run: () => getBare(url), samples: [] },
     { name: 'probe', run: () => probe(targetOf(url, null)), samples: [] },
     { name: 'probe reading the body', run: () => probe(targetOf(url, 'xx')), samples: [] },
   ];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     for (const { run, samples } of contestants) {
       const microseconds = await measureCpu(run);
       if (round >= WARM_UP_ROUNDS) samples.push(microseconds);
     }
   }
-  const bare = median(contestants[0]?.samples ?? []);
-  for (const { name, samples } of contestants) {
-    const cpu = median(samples);
-    process.stdout.write(`${bodyBytes} byte body: ${name} ${cpu.toFixed(1)} us CPU, ratio ${(cpu / bare).toFixed(2)}\n`);
-  }
+  return contestants;
 }
 
 function getBare(url: string): Promise<void> {
@@ -52,26 +54,20 @@ function getBare(url: string): Promise<void> {
 }
 
 function targetOf(url: string, bodyMatch: string | null): CheckTarget {
-  return {
-    type: 'http', target: url, timeoutMs: 10_000, method: 'GET', expectedStatus: '2xx', bodyMatch,
-    followRedirects: true, checkSpec: {}, secrets: {},
-  };
+  return { type: 'http', target: url, timeoutMs: 10_000, method: 'GET', expectedStatus: '2xx', bodyMatch, followRedirects: true, checkSpec: {}, secrets: {} };
 }
 
 async function measureCpu(run: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   let started = 0;
-  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
-    while (started < PROBES_A_ROUND) {
-      started += 1;
-      await run();
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: IN_FLIGHT }, async () => {
+      while (started < PROBES_A_ROUND) {
+        started += 1;
+        await run();
+      }
+    }),
+  );
   const { user, system } = process.cpuUsage(before);
   return (user + system) / PROBES_A_ROUND;
-}
-
-function median(samples: readonly number[]): number {
-  const sorted = samples.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }

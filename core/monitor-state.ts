@@ -60,7 +60,7 @@ export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; mayBe
   const { decision, tally } = decide(votes, monitor.quorum);
   if (decision === monitor.state) return null;
   if (decision === 'unknown' && !(when.mayBecomeUnknown && isSilentForLong(monitor, when.nowMs))) return null;
-  const { cause, reason } = explain(monitor, decision, tally);
+  const { cause, reason } = explain(monitor, { decision, tally }, when.nowMs);
   return {
     from: monitor.state,
     to: decision,
@@ -150,9 +150,9 @@ function newestAt(sources: readonly Source[]): number | undefined {
   return sources.length === 0 ? undefined : Math.max(...sources.map((source) => source.newestAtMs ?? 0));
 }
 
-function explain(monitor: DecidedMonitor, decision: Decision, tally: Tally): { cause: string | null; reason: string | null } {
+function explain(monitor: DecidedMonitor, { decision, tally }: { decision: Decision; tally: Tally }, nowMs: number): { cause: string | null; reason: string | null } {
   if (decision === 'up') return { cause: null, reason: monitor.state === 'pending' ? 'Working' : 'Working again' };
-  if (decision === 'unknown') return { cause: null, reason: unknownReason(tally) };
+  if (decision === 'unknown') return explainUnknown(monitor, tally, nowMs);
   const evidence = monitor.sources
     .filter((source) => isAgainst(voteOf(source.state), decision))
     .flatMap((source) => evidenceFor(source.state).slice(-1))
@@ -166,6 +166,14 @@ function explain(monitor: DecidedMonitor, decision: Decision, tally: Tally): { c
 /** Whether a vote speaks for a bad decision; a source that is down also speaks for degraded. */
 function isAgainst(vote: Verdict | null, decision: Decision): boolean {
   return vote === 'down' || (decision === 'degraded' && vote === 'degraded');
+}
+
+/** Where a source came to no vote, what it says of that tells more than that votes are missing. */
+function explainUnknown(monitor: DecidedMonitor, tally: Tally, nowMs: number): { cause: string | null; reason: string } {
+  const fresh = monitor.sources.filter((source) => isFresh(source, monitor.intervalSeconds, nowMs));
+  const [abstention] = fresh.flatMap((source) => source.state?.abstention ?? []);
+  if (tally.votes > 0 || abstention === undefined) return { cause: null, reason: unknownReason(tally) };
+  return { cause: abstention.cause, reason: abstention.reason ?? unknownReason(tally) };
 }
 
 function unknownReason(tally: Tally): string {

@@ -27,14 +27,17 @@ export type Evidence = {
  */
 export type Gauge = { tripped: boolean | null; streak: readonly Evidence[]; decidedBy: readonly Evidence[] };
 
+/** Why a source measured and does not vote; what a probe that crashed leaves has no cause. */
+export type Abstention = { cause: string | null; reason: string | null };
+
 /**
  * Where one source of a monitor stands (D-40): `failing` looks at down results, `impaired` at down and degraded ones.
- * `newestAtMs` is the due time of the newest result that changed this state, `voting` is false while its newest result was no vote.
+ * `newestAtMs` is the due time of the newest result that changed this state; `abstention` is there while its newest result was no vote.
  */
 export type SourceState = {
   checksVersion: number;
   newestAtMs: number;
-  voting: boolean;
+  abstention: Abstention | null;
   failing: Gauge;
   impaired: Gauge;
 };
@@ -51,20 +54,21 @@ const UNSETTLED: Gauge = { tripped: null, streak: [], decidedBy: [] };
 export function stepSource(state: SourceState | null, result: VotedResult, thresholds: Thresholds): SourceState {
   const before = withChecksVersion(state, result.checksVersion);
   if (state !== null && (before === null || result.dueAtMs <= state.newestAtMs)) return state;
-  const base = before ?? { checksVersion: result.checksVersion, newestAtMs: result.dueAtMs, voting: false, failing: UNSETTLED, impaired: UNSETTLED };
+  const base = before ?? { checksVersion: result.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing: UNSETTLED, impaired: UNSETTLED };
   if (result.verdict === 'none') {
-    return base.voting || state === null ? { ...base, newestAtMs: result.dueAtMs, voting: false } : base;
+    const { cause, reason } = result;
+    return base.abstention?.reason === reason ? base : { ...base, newestAtMs: result.dueAtMs, abstention: { cause, reason } };
   }
   const evidence = evidenceOf(result, result.verdict);
   const failing = stepGauge(base.failing, { evidence, bad: result.verdict === 'down' }, thresholds);
   const impaired = stepGauge(base.impaired, { evidence, bad: result.verdict !== 'up' }, thresholds);
-  if (base.voting && failing === base.failing && impaired === base.impaired) return base;
-  return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, voting: true, failing, impaired };
+  if (base.abstention === null && failing === base.failing && impaired === base.impaired) return base;
+  return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing, impaired };
 }
 
 /** What a source says now; null while it says nothing: unsettled, or its newest result was no vote. */
 export function voteOf(state: SourceState | null): Verdict | null {
-  if (state === null || !state.voting) return null;
+  if (state === null || state.abstention !== null) return null;
   if (state.failing.tripped === true) return 'down';
   if (state.failing.tripped === null || state.impaired.tripped === null) return null;
   return state.impaired.tripped ? 'degraded' : 'up';

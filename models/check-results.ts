@@ -1,7 +1,7 @@
 import { encodeCause, VERDICT_CODES } from '../core/cause-code.ts';
 import type { VotedResult } from '../core/source-state.ts';
 import type { Database } from './database.ts';
-import { runWith, type Run } from './sql.ts';
+import { inPoolTransaction, runWith, type Run } from './sql.ts';
 
 /** One result of one source, to be stored. */
 export type MeasuredResult = VotedResult & { monitorNo: number; agentNo: number };
@@ -42,11 +42,13 @@ export function resultIdentity(result: MeasuredResult): string {
 /** Makes the partitions of the UTC days around `nowMs`: yesterday (late results) to three days ahead. Existing ones stay. */
 export async function createPartitions(database: Database, nowMs: number): Promise<void> {
   const today = Math.floor(nowMs / DAY_MS);
-  for (let day = today - 1; day <= today + DAYS_AHEAD; day += 1) {
-    await runWith(database)(
-      `CREATE TABLE IF NOT EXISTS ${partitionName(day)} PARTITION OF check_results FOR VALUES FROM (${day * DAY_MS}) TO (${(day + 1) * DAY_MS})`,
-    );
-  }
+  await inPoolTransaction(database, async (run) => {
+    // Of two processes that create a table at once one fails, IF NOT EXISTS or not.
+    await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
+    for (let day = today - 1; day <= today + DAYS_AHEAD; day += 1) {
+      await run(`CREATE TABLE IF NOT EXISTS ${partitionName(day)} PARTITION OF check_results FOR VALUES FROM (${day * DAY_MS}) TO (${(day + 1) * DAY_MS})`);
+    }
+  });
 }
 
 /** Drops the partitions whose newest row is older than `keepDays`; returns their names. */

@@ -110,8 +110,9 @@ export async function resumeMonitor(database: Database, key: { tenantId: string;
   return await setEnabled(database, key, true);
 }
 
-/** Deletes a monitor; its open incident ends with it, its history stays. Null when the tenant has no such monitor. */
+/** Deletes a monitor, also from what depends on it; its open incident ends with it, its history stays. Null when the tenant has no such monitor. */
 export async function deleteMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<ScheduleChange | null> {
+  await forgetVendor(database, key);
   return await inTransaction(database, async (transaction) => {
     const record = await lockMonitor(database, key, transaction);
     if (record === null) return null;
@@ -133,6 +134,17 @@ export async function listVendorMonitorIds(database: Database, tenantId: string,
 export async function listOwnMonitorIds(database: Database, tenantId: string, ids: readonly string[]): Promise<string[]> {
   const records = await database.records.monitors.findAll({ attributes: ['id'], where: { tenantId, id: [...ids] } });
   return records.map((record) => record.id);
+}
+
+/** On its own, before the vendor is locked: dependents and vendor in one transaction would lock monitors in another order than the evaluator. */
+async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
+  await runWith(database)(
+    `UPDATE monitors SET check_spec = CASE WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
+                                           ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
+     WHERE no IN (SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
+                    AND EXISTS (SELECT 1 FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor') ORDER BY no FOR UPDATE)`,
+    [tenantId, id],
+  );
 }
 
 async function setEnabled(

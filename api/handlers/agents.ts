@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { deleteAgent, findAgent, listAgents } from '../../models/agents.ts';
 import { ApiError, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { cutPage, readPage } from '../pagination.ts';
+import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentAgent } from '../presenters/agent.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import { announceSchedule } from '../schedule-news.ts';
@@ -21,7 +21,7 @@ export function listAgentsHandler({ database, config }: ApiDependencies): Reques
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
-    const page = cutPage(agents, { limit, positionOf: ({ createdAt, id }) => ({ at: createdAt, id }) }, { request, response, publicUrl: config.publicUrl });
+    const page = cutPage(agents, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
     response.json({ agents: page.map(presentAgent) });
   };
 }

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import { createChannel, deleteChannel, findChannel, listChannels, updateChannel } from '../../models/channels.ts';
 import { listOwnMonitorIds } from '../../models/monitors.ts';
-import { badRequest, notFound } from '../api-error.ts';
+import { accept, badRequest, notFound } from '../api-error.ts';
 import { readChannelCreate, readChannelPatch } from '../channel-input.ts';
 import { connectChannel } from '../channel-connection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { cutPage, readPage } from '../pagination.ts';
+import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentChannel } from '../presenters/channel.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
 import type { operations } from '../schema.generated.ts';
@@ -24,7 +24,7 @@ export function listChannelsHandler({ database, config }: ApiDependencies): Requ
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
-    const page = cutPage(channels, { limit, positionOf: ({ createdAt, id }) => ({ at: createdAt, id }) }, { request, response, publicUrl: config.publicUrl });
+    const page = cutPage(channels, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
     response.json({ channels: page.map(presentChannel) });
   };
 }
@@ -34,9 +34,7 @@ export function createChannelHandler(dependencies: ApiDependencies): RequestHand
   const { database, makeId, now } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
-    const read = readChannelCreate(request.body);
-    if (!read.ok) throw badRequest(...read.problems.map(({ message }) => message));
-    const { url, ...draft } = read.value;
+    const { url, ...draft } = accept(readChannelCreate(request.body));
     await requireOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     const nowMs = now();
@@ -65,10 +63,9 @@ export function updateChannelHandler(dependencies: ApiDependencies): RequestHand
     const current = await findChannel(database, key);
     if (current === null) throw notFound('channel', key.id);
     // The type cannot change any more, so that the patch can be judged before the row is locked.
-    const read = readChannelPatch(request.body, current.type);
-    if (!read.ok) throw badRequest(...read.problems.map(({ message }) => message));
-    await requireOwnMonitors(dependencies, key.tenantId, read.value.monitorIds ?? []);
-    if ((await updateChannel(database, key, read.value)) === null) throw notFound('channel', key.id);
+    const patch = accept(readChannelPatch(request.body, current.type));
+    await requireOwnMonitors(dependencies, key.tenantId, patch.monitorIds ?? []);
+    if ((await updateChannel(database, key, patch)) === null) throw notFound('channel', key.id);
     response.json({ ok: true });
   };
 }

@@ -1,14 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitor-input/read.ts';
-import type { Read } from '../../core/monitor-input/checks.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import type { Monitor } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
-import { badRequest, notFound } from '../api-error.ts';
+import { accept, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { draftOf, loadMonitorContext } from '../monitor-context.ts';
-import { cutPage, readPage } from '../pagination.ts';
+import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from '../presenters/monitor.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import { announceSchedule } from '../schedule-news.ts';
@@ -32,7 +31,7 @@ export function listMonitorsHandler({ database, config }: ApiDependencies): Requ
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
-    const page = cutPage(monitors, { limit, positionOf: ({ createdAt, id }) => ({ at: createdAt, id }) }, { request, response, publicUrl: config.publicUrl });
+    const page = cutPage(monitors, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
     response.json({ monitors: page.map(presentMonitor) });
   };
 }
@@ -127,10 +126,4 @@ function switchMonitor(dependencies: ApiDependencies, change: Switch): RequestHa
 
 function canWrite(response: Response): boolean {
   return callerOf(response).scopes.includes('write');
-}
-
-/** What was read, or a 400 with everything that is wrong. */
-function accept<T>(read: Read<T>): T {
-  if (read.ok) return read.value;
-  throw badRequest(...read.problems.map(({ message }) => message));
 }

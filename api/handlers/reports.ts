@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { findReport, listReports } from '../../models/reports.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { cutPage, readPage } from '../pagination.ts';
+import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentReport } from '../presenters/report.ts';
 import { callerOf, idOf } from '../request-context.ts';
 
@@ -15,7 +15,7 @@ export function listReportsHandler({ database, config }: ApiDependencies): Reque
       ...(after && { before: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
-    const page = cutPage(reports, { limit, positionOf: ({ createdAt, id }) => ({ at: createdAt, id }) }, { request, response, publicUrl: config.publicUrl });
+    const page = cutPage(reports, { limit, positionOf: byCreation }, { request, response, publicUrl: config.publicUrl });
     response.json({ reports: page.map(presentReport) });
   };
 }

@@ -19,7 +19,7 @@ const JSON_TYPE = /^application\/json *(?:;|$)/i;
  * is then brought to one spelling, because the validator keeps compiled schemas for each spelling that it meets, for ever.
  */
 export function jsonBody(): RequestHandler[] {
-  return [requireJson, express.json({ limit: MAX_BODY_BYTES, strict: false, type: hasBody }), limitValues];
+  return [requireJson, express.json({ limit: MAX_BODY_BYTES, strict: false, type: hasBody }), nameTypeOnce, limitValues];
 }
 
 const requireJson: RequestHandler = (request, _response, next) => {
@@ -27,6 +27,11 @@ const requireJson: RequestHandler = (request, _response, next) => {
   if (hasBody(request) && !JSON_TYPE.test(type ?? '')) {
     throw new ApiError(415, `Content-Type must be application/json, got ${type === undefined ? 'none' : type.slice(0, 100)}`);
   }
+  next();
+};
+
+/** After the parser, which needs the charset that it drops. */
+const nameTypeOnce: RequestHandler = (request, _response, next) => {
   request.headers['content-type'] = 'application/json';
   next();
 };

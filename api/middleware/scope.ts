@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { ApiError } from '../api-error.ts';
 import { callerOf } from '../request-context.ts';
 
-const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const READING_METHODS = new Set(['GET', 'OPTIONS']);
 
 /** Whatever can change something needs the scope `write` (D-02). */
 export const requireScope: RequestHandler = (request, response, next) => {

@@ -1,27 +1,44 @@
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// The limit that checks are held against: `http.get` without an agent at a given rate, each at its own moment, and nothing else.
+// The limit that checks are held against: `http.get` without an agent at a given rate, and nothing else. Launched every 10 ms those that
+// are due by then: a timer for each would cost the loop more than half as much again, and flatter whatever is measured against it.
 type Settings = { urls: string[]; perSecond: number };
+
+const BURST_EVERY_MS = 10;
+
+/** Requests before the rate is taken up, as fast as they go: the code is compiled by then. */
+const WARM_UP_REQUESTS = 10_000;
+const WARM_UP_IN_FLIGHT = 20;
 
 const { urls, perSecond } = readSettings<Settings>();
 const gapMs = 1000 / perSecond;
-let done = 0;
+let launched = 0;
+let answered = 0;
+
+for (let batch = 0; batch < WARM_UP_REQUESTS; batch += WARM_UP_IN_FLIGHT) await Promise.all(Array.from({ length: WARM_UP_IN_FLIGHT }, request));
 let dueAt = performance.now();
+setInterval(() => {
+  for (const now = performance.now(); dueAt <= now; dueAt += gapMs) void request();
+}, BURST_EVERY_MS);
 
-function launchDue(): void {
-  for (const now = performance.now(); dueAt <= now; dueAt += gapMs) {
-    const request = http.get(`${urls[done % urls.length]}${done}`, { agent: false }, (response) => response.resume());
-    request.on('error', () => undefined);
-    done += 1;
-  }
-  setTimeout(launchDue, dueAt - performance.now());
-}
-
-launchDue();
-// The CPU seconds and the requests so far: the parent takes differences.
+// The CPU seconds and the answers so far: the parent takes differences.
 answer(() => {
   const { user, system } = process.cpuUsage();
-  return { cpuSeconds: (user + system) / 1e6, done };
+  return { cpuSeconds: (user + system) / 1e6, answered };
 });
 ready(null);
+
+function request(): Promise<void> {
+  launched += 1;
+  return new Promise((resolve, reject) => {
+    const sent = http.get(`${urls[launched % urls.length]}${launched}`, { agent: false }, (response) => {
+      response.resume();
+      response.once('end', () => {
+        answered += 1;
+        resolve();
+      });
+    });
+    sent.once('error', reject);
+  });
+}

@@ -10,11 +10,11 @@ export async function measureBareLoop(withStand: WithStand, { perSecond, warmUpM
   return await withStand(async (stand) => {
     const { urls } = await startTarget(stand);
     const loop = await forkChild<null>(stand, 'bare-loop', { urls, perSecond });
-    const read = () => loop.ask<{ cpuSeconds: number; done: number }>({});
+    const read = () => loop.ask<{ cpuSeconds: number; answered: number }>({});
     await delay(warmUpMs);
     const before = await read();
     await delay(measureMs);
     const after = await read();
-    return (after.cpuSeconds - before.cpuSeconds) / (after.done - before.done);
+    return (after.cpuSeconds - before.cpuSeconds) / (after.answered - before.answered);
   });
 }

@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
-import { parseSecretKeys } from '../../config/formats.ts';
 import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
 import { createPartitions } from '../../models/check-results.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
@@ -44,11 +43,11 @@ export async function startInstallation(stand: Stand, backend: Backend): Promise
   if (redis !== null) stand.defer(redis.stop);
 
   const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const secretKeys = `bench:${randomBytes(32).toString('base64')}`;
+  const key = randomBytes(32);
   const env = {
     DATABASE_URL: postgres.databaseUrl,
     ...(redis !== null && { REDIS_URL: redis.url }),
-    SECRET_KEYS: secretKeys,
+    SECRET_KEYS: `bench:${key.toString('base64')}`,
     BOOTSTRAP_TOKEN: token,
     ALLOW_PRIVATE_NETWORK: 'true',
     PLAN_COUNT_LIMITS: 'false',
@@ -56,7 +55,7 @@ export async function startInstallation(stand: Stand, backend: Backend): Promise
   const [status] = (await startProgram(stand, ['cli/spotcheck.ts', 'migrate'], env).exited) as [number];
   if (status !== 0) throw new Error('The database could not be prepared');
 
-  const database = openDatabase({ databaseUrl: postgres.databaseUrl, secrets: createSecretBox(parseSecretKeys(secretKeys) ?? []), poolSize: 10 });
+  const database = openDatabase({ databaseUrl: postgres.databaseUrl, secrets: createSecretBox([{ id: 'bench', key }]), poolSize: 10 });
   stand.defer(() => closeDatabase(database));
   await createPartitions(database, Date.now());
   const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM tenants');

@@ -26,19 +26,19 @@ export async function addMonitors({ database, tenantId }: Installation, fleet: F
   await run(
     `INSERT INTO monitors (id, tenant_id, name, type, target, interval_seconds, timeout_ms, method, expected_status, follow_redirects,
                            down_after_failures, up_after_successes, down_min_sources, state, state_since, sequence, created_at, updated_at)
-     SELECT 'mon_' || lpad(i::text, 26, '0'), $1, 'Monitor ' || i, 'http', ($2::text[])[1 + i % cardinality($2::text[])] || i, $3, 5000, 'GET', '2xx', true,
-            $4, 1, 1, 'up', $5, 1, $5 / 1000, $5 / 1000
-     FROM generate_series(1, $6) AS i`,
+     SELECT 'mon_' || lpad(i::text, 26, '0'), $1, 'Monitor ' || i, 'http', ($2::text[])[1 + i % cardinality($2::text[])] || i, $3::int, 5000, 'GET', '2xx', true,
+            $4::int, 1, 1, 'up', $5::bigint, 1, $5::bigint / 1000, $5::bigint / 1000
+     FROM generate_series(1, $6::int) AS i`,
     [tenantId, fleet.targets, fleet.intervalSeconds, fleet.downAfterFailures, nowMs - 3_600_000, fleet.count],
   );
   await run(
     `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, state)
-     SELECT m.no, a.no, $1, (row_number() OVER (ORDER BY m.no) - 1) % $2, $3 FROM monitors m, agents a WHERE a.region = $4`,
+     SELECT m.no, a.no, $1::int, (row_number() OVER (ORDER BY m.no) - 1) % $2::int, $3::jsonb FROM monitors m, agents a WHERE a.region = $4`,
     [fleet.intervalSeconds, phaseCount(fleet.intervalSeconds), JSON.stringify(steadyState(lastDueMs, fleet.downAfterFailures)), REGION],
   );
   await run('INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors) SELECT agent_no, interval_seconds, phase, count(*) FROM monitor_sources GROUP BY 1, 2, 3');
   await run(
-    `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict) SELECT $1, monitor_no, agent_no, 1, 200, 1 FROM monitor_sources`,
+    `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict) SELECT $1::bigint, monitor_no, agent_no, 1, 200, 1 FROM monitor_sources`,
     [lastDueMs],
   );
   await run('ANALYZE');

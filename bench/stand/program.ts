@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Stand } from './stand.ts';
 
 /** A program of the project while it runs. */
-export type Program = { pid: number; output: () => string; stop: () => Promise<void>; exited: Promise<unknown> };
+export type Program = { pid: number; output: () => string; isRunning: () => boolean; exited: Promise<unknown> };
 
 /** The project's root. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -16,12 +16,11 @@ export function startProgram(stand: Stand, args: readonly string[], env: Record<
   // Only the beginning is of interest, and two minutes of logs are not kept for it.
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => output.length < 1000 && output.push(text));
   const exited = once(child, 'exit');
-  const stop = async () => {
+  stand.defer(async () => {
     child.kill('SIGTERM');
     await exited;
-  };
-  stand.defer(stop);
-  return { pid: child.pid ?? 0, output: () => output.join(''), stop, exited };
+  });
+  return { pid: child.pid ?? 0, output: () => output.join(''), isRunning: () => child.exitCode === null && child.signalCode === null, exited };
 }
 
 /** A child that is spoken to: it answers each message with one. */

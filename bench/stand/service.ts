@@ -4,25 +4,34 @@ import { readScrape, type Scrape } from './scrape.ts';
 import { startProgram, type Program } from './program.ts';
 import type { Stand } from './stand.ts';
 
-/** The whole service in one process, as `npm start` runs it. */
+/** A process of ours that answers over http. */
 export type Service = { program: Program; url: string; readyAfterMs: number; scrape: () => Promise<Scrape> };
 
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 20;
 
-/** Starts the service and waits until `/readyz` says that it is. */
-export async function startService(stand: Stand, env: Record<string, string>): Promise<Service> {
+/** Starts the whole service and waits until `/readyz` says that it is. */
+export function startService(stand: Stand, env: Record<string, string>): Promise<Service> {
+  return start(stand, ['cli/spotcheck.ts', 'start'], env);
+}
+
+/** Starts the API alone. */
+export function startWeb(stand: Stand, env: Record<string, string>): Promise<Service> {
+  return start(stand, ['api/main.ts'], env);
+}
+
+async function start(stand: Stand, args: readonly string[], env: Record<string, string>): Promise<Service> {
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAt = performance.now();
-  const program = startProgram(stand, ['cli/spotcheck.ts', 'start'], { ...env, PORT: String(port) });
+  const program = startProgram(stand, args, { ...env, PORT: String(port) });
   await untilReady(url, program);
   return { program, url, readyAfterMs: performance.now() - startedAt, scrape: async () => readScrape(await (await fetch(`${url}/metrics`)).text()) };
 }
 
 async function untilReady(url: string, program: Program): Promise<void> {
   const deadline = performance.now() + READY_WITHIN_MS;
-  while (performance.now() < deadline) {
+  while (performance.now() < deadline && program.isRunning()) {
     const isReady = await fetch(`${url}/readyz`).then(({ ok }) => ok, () => false);
     if (isReady) return;
     await delay(POLL_MS);

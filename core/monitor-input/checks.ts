@@ -29,12 +29,18 @@ export function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
+/** How many characters a text has as PostgreSQL and JSON Schema count them: code points, so that an emoji is one. */
+function countCharacters(value: string): number {
+  return Array.from(value).length;
+}
+
 /** Text of a length in characters. NUL and halves of surrogate pairs are refused: PostgreSQL stores neither. The text itself is never shown. */
 export function text({ min = 0, max = Infinity }: { min?: number; max?: number } = {}): Check<string> {
   const length = max === Infinity ? (min === 0 ? '' : ` of ${min} characters or more`) : ` of ${min} to ${max} characters`;
   return (value, field, problems) => {
     if (typeof value !== 'string') return addProblem(problems, field, { expected: `a text${length}`, got: kindOf(value) });
-    if (value.length < min || value.length > max) return addProblem(problems, field, { expected: `a text${length}`, got: `${value.length} characters` });
+    const characters = value.length <= max ? value.length : countCharacters(value);
+    if (characters < min || characters > max) return addProblem(problems, field, { expected: `a text${length}`, got: `${characters} characters` });
     if (value.includes('\0') || !value.isWellFormed()) return addProblem(problems, field, { expected: 'a text of Unicode characters', got: 'one with NUL or half a surrogate pair' });
     return value;
   };

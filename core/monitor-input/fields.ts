@@ -14,7 +14,8 @@ const MAX_DEPENDENCIES = 50;
 
 const id = text({ max: 64 });
 
-const name: Check<string> = (value, field, problems) => {
+/** The name of a monitor or channel: 1 to 255 characters, not blanks alone (D-15). */
+export const name: Check<string> = (value, field, problems) => {
   const read = text({ min: 1, max: 255 })(value, field, problems);
   return read?.trim() === '' ? addProblem(problems, field, { expected: 'a text with more than blanks', got: show(read) }) : read;
 };

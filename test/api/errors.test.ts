@@ -54,6 +54,12 @@ test('unknown paths are 404 in the same shape, below /v1 and elsewhere', async (
   isError(t, await t.context.api.anonymous('GET', '/nothing'), { status: 404, error: 'there is nothing at this path' });
 });
 
+test('a path in other letters than described is none of ours: it must not be routed past the validator', async (t) => {
+  const { owner } = await t.context.api.account();
+  for (const path of ['/V1/monitors', '/v1/Monitors', '/V1/monitors?limit=x']) isError(t, await owner('GET', path), { status: 404, error: 'there is nothing at this path' });
+  for (const path of ['/V1/monitors', '/v1/MONITORS', '/V1/channels']) isError(t, await owner('POST', path, 'null'), { status: 404, error: 'there is nothing at this path' });
+});
+
 test('a wrong method is 405 and names the right ones', async (t) => {
   const { owner } = await t.context.api.account();
   const answer = await owner('PUT', '/v1/monitors', {});
@@ -61,6 +67,15 @@ test('a wrong method is 405 and names the right ones', async (t) => {
   t.is(answer.headers.get('allow'), 'GET, POST');
   t.is((await owner('DELETE', '/v1/overview')).headers.get('allow'), 'GET');
   t.is((await owner('POST', '/v1/monitors/mon_1')).headers.get('allow'), 'GET, PATCH, DELETE');
+});
+
+test('HEAD is answered as GET without the body, also to a token that can only read', async (t) => {
+  const { reader } = await t.context.api.account();
+  const whole = await reader('GET', '/v1/overview');
+  const head = await reader('HEAD', '/v1/overview');
+  t.like(head, { status: 200, text: '' });
+  t.is(head.headers.get('content-length'), whole.headers.get('content-length'));
+  t.is((await reader('HEAD', '/v1/monitors/mon_1')).status, 404);
 });
 
 test('a body that is no JSON, too large, of another type or missing is refused by its own status', async (t) => {
@@ -82,8 +97,9 @@ test('a body of more values than any good one has is refused before it is looked
   isError(t, await owner('POST', '/v1/channels', { monitor_ids: Array.from({ length: 1000 }, (_, index) => `mon_${index}`) }), { status: 400, error: /^monitor_ids must be ids of your monitors, got unknown mon_0, / });
 });
 
-test('a charset beside the content type is accepted', async (t) => {
+test('a charset beside the content type is accepted where it is UTF-8 and refused where it is not: other bytes would be read as wrong letters', async (t) => {
   const { owner } = await t.context.api.account();
+  isError(t, await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'application/json; charset=latin1' }), { status: 415, error: 'the charset of Content-Type must be utf-8' });
   t.is((await owner('POST', '/v1/monitors', { name: 'x' }, { 'Content-Type': 'Application/JSON; charset=UTF-8' })).status, 201);
 });
 

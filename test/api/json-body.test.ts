@@ -4,9 +4,9 @@ import { jsonBody } from '../../api/middleware/json-body.ts';
 
 /** What the content type of a request reads as behind the middleware. */
 function typeBehind(headers: Record<string, string>): string | undefined {
-  const [requireJson] = jsonBody();
+  const [requireJson, , nameTypeOnce] = jsonBody();
   const request = { headers } as unknown as Request;
-  void requireJson?.(request, {} as Response, () => undefined);
+  for (const step of [requireJson, nameTypeOnce]) void step?.(request, {} as Response, () => undefined);
   return request.headers['content-type'];
 }
 

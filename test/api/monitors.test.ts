@@ -151,6 +151,19 @@ test('a dependency must be a vendor monitor of the caller; anything else is left
   const foreign = (await stranger.owner('POST', '/v1/monitors', { name: 'GitHub', type: 'vendor', target: 'github' })).json['id'];
   const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'x', dependencies: [foreign, vendor, 'nonsense \u0001'] });
   t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], { dependencies: [vendor] });
+  await stranger.owner('DELETE', `/v1/monitors/${vendor}`);
+  t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], { dependencies: [vendor] });
+});
+
+test('a vendor monitor that is deleted is gone from what depended on it', async (t) => {
+  const { owner } = await t.context.api.account();
+  const create = async (body: object) => String((await owner('POST', '/v1/monitors', { name: 'x', ...body })).json['id']);
+  const [first, second] = [await create({ type: 'vendor', target: 'github' }), await create({ type: 'vendor', target: 'slack' })];
+  const both = await create({ dependencies: [first, second], warn_days: 7 });
+  const one = await create({ dependencies: [first] });
+  t.is((await owner('DELETE', `/v1/monitors/${first}`)).status, 204);
+  t.deepEqual((await owner('GET', `/v1/monitors/${both}`)).json['check_spec'], { domain: { warnDays: 7 }, dependencies: [second] });
+  t.deepEqual((await owner('GET', `/v1/monitors/${one}`)).json['check_spec'], {});
 });
 
 test('another account\'s agents are unknown', async (t) => {

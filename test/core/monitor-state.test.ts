@@ -205,3 +205,12 @@ test('down is never said without as many places failing in a row as the quorum o
   );
   t.pass();
 });
+
+test('a monitor that its places look at and cannot check says why once it becomes unknown, not that nobody reported', (t) => {
+  const reason = 'The target has no public address, and only public addresses may be contacted';
+  const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
+  const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
+  t.like(reconsider(monitor, { nowMs: START_MS + 241_000, mayBecomeUnknown: true }), { to: 'unknown', cause: 'blocked_target', reason });
+  const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, mayBecomeUnknown: true });
+  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time' });
+});

@@ -83,3 +83,12 @@ test('what decided is kept as evidence, first failure first', (t) => {
   const state = settled(['up', 'down', 'down']);
   t.deepEqual(state?.failing.decidedBy.map((evidence) => [evidence.atMs, evidence.cause]), [[2, 'cause_2'], [3, 'cause_3']]);
 });
+
+test('what a source says of its missing vote is kept once, renewed when it changes, and gone with the next vote', (t) => {
+  const first = stepSource(settled(['up']), { ...result(2, 'none'), reason: 'this' }, THRESHOLDS);
+  t.like(first.abstention, { reason: 'this' });
+  t.is(stepSource(first, { ...result(3, 'none'), reason: 'this' }, THRESHOLDS), first);
+  const second = stepSource(first, { ...result(3, 'none'), reason: 'that' }, THRESHOLDS);
+  t.like(second.abstention, { reason: 'that' });
+  t.is(stepSource(second, result(4, 'up'), THRESHOLDS).abstention, null);
+});

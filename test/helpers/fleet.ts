@@ -5,7 +5,8 @@ import { outputMatching, startProgram, type Program } from './program.ts';
 
 /** The Procfile's processes of one installation, each by its name. */
 export type Fleet = {
-  url: string;
+  /** Where the API is; another place after each start of `web`. */
+  readonly url: string;
   call: ApiClient;
   /** Every process that was started, the killed ones too. */
   programs: readonly Program[];
@@ -35,19 +36,21 @@ export async function startFleet(t: ExecutionContext, given: Record<string, stri
   if ((await migrated.exited) !== 0) throw new Error(migrated.output());
   const programs: Program[] = [];
   const running = new Map<FleetProcess, Program>();
+  let url = '';
   const start = async (name: FleetProcess) => {
     const program = startProgram(t, name === 'web' ? ['api/main.ts'] : ['workers/main.ts', name], env);
     programs.push(program);
     running.set(name, program);
     await outputMatching(program, /process\.started/);
+    if (name === 'web') url = `http://127.0.0.1:${/"port":(\d+)/.exec(program.output())?.[1]}`;
     return program;
   };
-  const [web] = await Promise.all([start('web'), ...WORKERS.map(start)]);
-  const [, port = ''] = /"port":(\d+)/.exec(web.output()) ?? [];
-  const url = `http://127.0.0.1:${port}`;
+  await Promise.all((['web', ...WORKERS] as const).map(start));
   return {
-    url,
-    call: apiClient(url, token),
+    get url() {
+      return url;
+    },
+    call: (...request) => apiClient(url, token)(...request),
     programs,
     start,
     async kill(name) {

@@ -3,8 +3,10 @@ import type { ResultPayload } from '../../queues/payloads.ts';
 export type BatcherOptions = {
   /** Puts a batch into the evaluator's queue. */
   submit: (results: ResultPayload[]) => Promise<void>;
-  /** A batch waits for company this long at the most, in milliseconds. */
+  /** A batch of good results waits for company this long at the most, in milliseconds: on PostgreSQL each job costs as much as twenty checks. */
   maxDelayMs: number;
+  /** A batch with a result that is not good waits no longer than this after it, in milliseconds: it may be an alert. */
+  urgentDelayMs: number;
   /** A batch of this size goes at once. */
   maxResults: number;
   /** Waits before trying again after the queue refused a batch, in milliseconds; rejects when waiting is over. */
@@ -17,24 +19,29 @@ export type ResultBatcher = {
   add(result: ResultPayload): Promise<void>;
 };
 
+type Batch = { results: ResultPayload[]; sent: Promise<void>; hasten: () => void; send: () => void };
+
 /** How often, and how far apart in milliseconds, a batch is offered to a queue that is away: two minutes in all. */
 const SUBMIT_ATTEMPTS = 120;
 const SUBMIT_PAUSE_MS = 1000;
 
 /** Makes a batcher. A check job completes when its last batch is in the queue, so that a killed worker's results are measured again. */
 export function createResultBatcher(options: BatcherOptions): ResultBatcher {
-  let open: { results: ResultPayload[]; sent: Promise<void>; send: () => void } | null = null;
+  let open: Batch | null = null;
 
-  const openBatch = () => {
+  const openBatch = (): Batch => {
     const results: ResultPayload[] = [];
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
-    const timer = setTimeout(close, options.maxDelayMs);
+    const timers = [setTimeout(close, options.maxDelayMs)];
+    const hasten = () => {
+      if (timers.length === 1) timers.push(setTimeout(close, options.urgentDelayMs));
+    };
     const sent = closed.then(() => {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       if (open?.results === results) open = null;
       return submitPatiently(results, options);
     });
-    return { results, sent, send: close };
+    return { results, sent, hasten, send: close };
   };
 
   return {
@@ -42,6 +49,7 @@ export function createResultBatcher(options: BatcherOptions): ResultBatcher {
       open ??= openBatch();
       const batch = open;
       batch.results.push(result);
+      if (result.verdict !== 'up') batch.hasten();
       if (batch.results.length >= options.maxResults) {
         open = null;
         batch.send();

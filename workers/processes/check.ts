@@ -22,6 +22,9 @@ const PROBES_AT_ONCE = 2000;
 /** A killed worker's ticks go to another one after this: long, because a probing process that is only short of CPU must not be repeated. */
 const LOCK_MS = 30_000;
 
+/** Results on their way to the evaluator: good ones in large batches, the others soon; delays in milliseconds. */
+const BATCH = { maxResults: 500, maxDelayMs: 500, urgentDelayMs: 100 } as const;
+
 /** A sign of life of the agent, every so often, in milliseconds. */
 const TOUCH_EVERY_MS = 15_000;
 
@@ -39,7 +42,7 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
     probe: createProbe({ allowPrivateNetwork: options.allowPrivateNetwork }),
     search: createPatternSearch(),
     gate: createGate(PROBES_AT_ONCE),
-    batcher: createResultBatcher({ submit: (results) => queues.enqueueResults(results), maxDelayMs: 100, maxResults: 500, pause: (ms) => sleep(ms) }),
+    batcher: createResultBatcher({ ...BATCH, submit: (results) => queues.enqueueResults(results), pause: (ms) => sleep(ms) }),
     now,
     waitUntil: (atMs) => untilMoment(atMs, now),
     onCheck(completed) {

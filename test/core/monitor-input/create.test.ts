@@ -198,3 +198,9 @@ test('any JSON at all is either a problem that names its field or a monitor that
       && settings.downMinSources >= 1 && settings.downMinSources <= Math.max(1, agentSources.length) && settings.name.trim() !== '';
   }), { numRuns: 1000 }));
 });
+
+test('texts are measured in characters, not in halves of surrogate pairs', (t) => {
+  const name = '\u{1F600}'.repeat(255);
+  t.is(create({ name }).settings.name, name);
+  t.deepEqual(messages({ name: `${name}!` }), ['name must be a text of 1 to 255 characters, got 256 characters']);
+});

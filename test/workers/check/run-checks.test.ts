@@ -40,7 +40,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     probe: () => Promise.resolve(answered(200)),
     search: () => false,
     gate: createGate(10),
-    batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, maxResults: 100, pause: () => Promise.resolve() }),
+    batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, maxResults: 100, pause: () => Promise.resolve() }),
     now: () => nowMs,
     waitUntil(atMs) {
       nowMs = Math.max(nowMs, atMs);
@@ -102,10 +102,19 @@ test('a tick that runs again after a crash measures the same due times, so that 
 
 test('a full batch leaves at once and a lonely result after the delay', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 5, maxResults: 2, pause: () => Promise.resolve() });
+  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 5, urgentDelayMs: 5, maxResults: 2, pause: () => Promise.resolve() });
   const result = { monitorNo: 1 } as ResultPayload;
   await Promise.all([batcher.add(result), batcher.add(result), batcher.add(result)]);
   t.deepEqual(sizes, [2, 1]);
+});
+
+test('a result that is not good takes its batch along at once, where good ones would wait for company', async (t) => {
+  const sizes: number[] = [];
+  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 3_600_000, urgentDelayMs: 1, maxResults: 10, pause: () => Promise.resolve() });
+  const good = batcher.add({ monitorNo: 1, verdict: 'up' } as ResultPayload);
+  await batcher.add({ monitorNo: 2, verdict: 'down' } as ResultPayload);
+  await good;
+  t.deepEqual(sizes, [2]);
 });
 
 test('a batch that the queue refuses is offered again until it takes it', async (t) => {
@@ -114,6 +123,7 @@ test('a batch that the queue refuses is offered again until it takes it', async 
   const batcher = createResultBatcher({
     submit: () => (refusals-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve()),
     maxDelayMs: 1,
+    urgentDelayMs: 1,
     maxResults: 10,
     pause: (ms) => Promise.resolve(void pauses.push(ms)),
   });

@@ -1,0 +1,7 @@
+import type { RequestHandler } from 'express';
+
+/** Has HEAD answered as GET (RFC 9110, section 9.3.2): the description speaks of GET alone, and Node leaves the body of the answer away. */
+export const headAsGet: RequestHandler = (request, _response, next) => {
+  if (request.method === 'HEAD') request.method = 'GET';
+  next();
+};

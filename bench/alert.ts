@@ -1,0 +1,60 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TestAuthority } from '../test/helpers/certificates.ts';
+import type { BenchContext } from './benchmark.ts';
+import { percentile } from './figures.ts';
+import { readable } from './report.ts';
+import { BACKENDS, newDirectory, startInstallation, type Backend } from './stand/installation.ts';
+import { addMonitors } from './stand/monitors.ts';
+import { forkChild } from './stand/program.ts';
+import { startService } from './stand/service.ts';
+import { startTarget } from './stand/target.ts';
+
+const PER_SECOND = 300;
+const INTERVAL_SECONDS = 60;
+
+/** Every so many monitors fail: four alerts a second while the first round of failures lasts. */
+const FAIL_EVERY = 75;
+
+/** The 99th percentile of an alert's way, in milliseconds. */
+const ALERT_MS = 500;
+
+/** From the failing answer of a target, which decides at once, to the webhook's arrival at its receiver, while 300 checks a second go on. */
+export async function alert(context: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) await alertOn(context, backend);
+}
+
+async function alertOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, backend);
+    const target = await startTarget(stand);
+    const authority = await TestAuthority.create();
+    const caFile = join(await newDirectory(stand), 'ca.pem');
+    await writeFile(caFile, authority.pem);
+    const receiver = await forkChild<string>(stand, 'receiver', await authority.issue({ hosts: ['127.0.0.1'] }));
+    await addMonitors(installation, { count: PER_SECOND * INTERVAL_SECONDS, intervalSeconds: INTERVAL_SECONDS, targets: target.urls, downAfterFailures: 1 });
+    const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: caFile });
+    const created = await fetch(`${service.url}/v1/channels`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${installation.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ type: 'webhook', name: 'On call', url: receiver.ready }),
+    });
+    if (created.status !== 201) throw new Error(`The channel was answered with ${created.status}: ${await created.text()}`);
+
+    await delay(isQuick ? 10_000 : 20_000);
+    await target.child.ask({ failEvery: FAIL_EVERY });
+    await delay(isQuick ? 20_000 : 55_000);
+    await target.child.ask({ failEvery: 0 });
+    await delay(2000);
+    const failures = await target.child.ask<[string, number][]>({ read: 'failures' });
+    const arrivals = new Map(await receiver.ask<[string, number][]>({}));
+    const ways = failures.flatMap(([name, failedAtMs]) => {
+      const arrivedAtMs = arrivals.get(name);
+      return arrivedAtMs === undefined ? [] : [arrivedAtMs - failedAtMs];
+    });
+    const p99 = percentile(ways, 0.99);
+    report.figure(`${backend}: ${ways.length} alerts of ${failures.length} failures; p50 ${readable(percentile(ways, 0.5))} ms, p99 ${readable(p99)} ms, slowest ${readable(percentile(ways, 1))} ms`);
+    report.bound({ name: `from the failing answer to the webhook on ${backend}, p99`, value: p99, unit: ' ms', atMost: ALERT_MS });
+  });
+}

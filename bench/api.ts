@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { fingerprintOf, generateToken } from '../models/api-tokens.ts';
+import { runWith } from '../models/sql.ts';
+import type { BenchContext } from './benchmark.ts';
+import { median } from './figures.ts';
+import { readable } from './report.ts';
+import { BACKENDS, startInstallation, type Installation } from './stand/installation.ts';
+import { addMonitors } from './stand/monitors.ts';
+import { cpuSecondsOf } from './stand/process-tree.ts';
+import { forkChild } from './stand/program.ts';
+import { startWeb } from './stand/service.ts';
+
+const MONITORS = 1000;
+const CONNECTIONS = 16;
+const WARM_UP_ROUNDS = 2;
+
+/** The requests of a round are spread over so many tokens that none reaches its limit. */
+const TOKENS = 400;
+
+/** Rate of the API's read to that of the bare handler. */
+const LEAST_RATIO = 0.5;
+
+type Round = { perSecond: number; statuses: Record<string, number> };
+
+/** `GET /v1/monitors/{id}` of the API against a bare Express handler that runs the same query, in turns, loaded by a third process. */
+export async function api({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) {
+    await withStand(async (stand) => {
+      const installation = await startInstallation(stand, backend);
+      await addMonitors(installation, { count: MONITORS, intervalSeconds: 60, targets: ['http://127.0.0.1/m/'], downAfterFailures: 2 });
+      const tokens = await addTokens(installation);
+      const web = await startWeb(stand, installation.env);
+      const bare = await forkChild<number>(stand, 'bare-api', { databaseUrl: installation.databaseUrl, tenantId: installation.tenantId });
+      const contestants = [
+        { name: 'the API', url: `${web.url}/v1/monitors/`, pid: web.program.pid, rates: [] as number[], costs: [] as number[] },
+        { name: 'a bare Express handler', url: `http://127.0.0.1:${bare.ready}/`, pid: bare.pid, rates: [] as number[], costs: [] as number[] },
+      ] as const;
+      const load = await forkChild<null>(stand, 'api-load', { tokens, connections: CONNECTIONS, monitors: MONITORS });
+      const rounds = WARM_UP_ROUNDS + (isQuick ? 3 : 9);
+      for (let round = 0; round < rounds; round += 1) {
+        for (const { url, pid, rates, costs } of contestants) {
+          const before = await cpuSecondsOf([pid]);
+          const { perSecond, statuses } = await load.ask<Round>({ url, seconds: isQuick ? 2 : 4 });
+          const answered = statuses['200'] ?? 0;
+          if (Object.keys(statuses).length !== 1) report.figure(`answers other than 200: ${JSON.stringify(statuses)}`);
+          if (round < WARM_UP_ROUNDS) continue;
+          rates.push(perSecond);
+          costs.push(((await cpuSecondsOf([pid])) - before) / answered);
+        }
+        await delay(100);
+      }
+      for (const { name, rates, costs } of contestants) {
+        report.figure(`${name} with limits counted in ${backend}: ${readable(median(rates))} requests/s, ${readable(median(costs) * 1e6)} us of its own CPU each`);
+      }
+      const [ours, limit] = contestants;
+      report.bound({ name: `a validated read on ${backend}, to the bare handler`, value: median(ours.rates) / median(limit.rates), unit: ' times', atLeast: LEAST_RATIO });
+    });
+  }
+}
+
+/** More tokens than a plan allows: the API is measured here, not its limit. */
+async function addTokens({ database, tenantId }: Installation): Promise<string[]> {
+  const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
+  await runWith(database)(
+    `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
+     SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[]) WITH ORDINALITY AS f (fingerprint, i)`,
+    [tenantId, tokens.map(fingerprintOf)],
+  );
+  return tokens;
+}

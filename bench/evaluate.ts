@@ -1,0 +1,80 @@
+import type { BenchContext } from './benchmark.ts';
+import { median } from './figures.ts';
+import { createIdSource } from '../models/ids.ts';
+import type { MeasuredResult } from '../models/check-results.ts';
+import { runWith } from '../models/sql.ts';
+import { createEvaluator } from '../workers/evaluate.ts';
+import { readable } from './report.ts';
+import { startInstallation, type Installation } from './stand/installation.ts';
+import { addMonitors } from './stand/monitors.ts';
+import { cpuSecondsOf } from './stand/process-tree.ts';
+
+const MONITORS = 20_000;
+const INTERVAL_SECONDS = 60;
+const WARM_UP_ROUNDS = 2;
+
+/** Results per CPU second of evaluator and PostgreSQL together, and the bytes that a stored result takes with its indexes. */
+const LEAST_PER_CORE = 10_000;
+const BYTES_A_RESULT = 100;
+
+/** What a share of the results does in each round: nothing, or decide a change of status, half of them to down and half back to up. */
+const PATHS = [
+  { name: 'steady', share: 0 },
+  { name: '1 % of the results changing a status', share: 0.01 },
+] as const;
+
+/** Batches as they come under load, and as they come at 1,000 checks/s. */
+const BATCH_SIZES = [500, 100] as const;
+
+/** Deciding and storing, without the queue: batches of results straight into the evaluator. */
+export async function evaluate({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, 'postgres');
+    await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: ['http://127.0.0.1/m/'], downAfterFailures: 1 });
+    const sources = await runWith(installation.database)<{ monitor_no: number; agent_no: number }>('SELECT monitor_no, agent_no FROM monitor_sources ORDER BY monitor_no');
+    const decide = createEvaluator({ database: installation.database, now: Date.now, newId: createIdSource(), publicUrl: 'http://localhost:3000' });
+    let dueAtMs = Date.now() - 20_000;
+    for (const { name, share } of PATHS) {
+      for (const size of BATCH_SIZES) {
+        const rates: number[] = [];
+        const rounds = WARM_UP_ROUNDS + (isQuick ? 3 : 9);
+        for (let round = 0; round < rounds; round += 1) {
+          dueAtMs += 1000;
+          const results = sources.map((source, index) => resultOf({ monitorNo: source.monitor_no, agentNo: source.agent_no, dueAtMs }, isBad({ index, round, share })));
+          const cpuSeconds = await cpuOf(installation, async () => {
+            for (let start = 0; start < results.length; start += size) await decide(results.slice(start, start + size));
+          });
+          if (round >= WARM_UP_ROUNDS) rates.push(results.length / cpuSeconds);
+        }
+        report.figure(`${name}, batches of ${size}: ${readable(median(rates))} results/s a core (${readable(Math.min(...rates))} to ${readable(Math.max(...rates))})`);
+        if (size === 500) report.bound({ name: `deciding and storing, ${name}`, value: median(rates), unit: '/s a core', atLeast: LEAST_PER_CORE });
+      }
+    }
+    const [table] = await runWith(installation.database)<{ bytes: number; results: number }>(
+      `SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'check_results'::regclass)::bigint AS bytes, count(*) AS results FROM check_results`,
+    );
+    const bytes = (table?.bytes ?? Number.NaN) / (table?.results ?? 1);
+    report.figure(`${readable(table?.results ?? 0)} stored results take ${readable((table?.bytes ?? 0) / 2 ** 20)} MB`);
+    report.bound({ name: 'a stored result with its index', value: bytes, unit: ' bytes', atMost: BYTES_A_RESULT });
+  });
+}
+
+/** In each round another group of monitors is down, which is up again in the next. */
+function isBad({ index, round, share }: { index: number; round: number; share: number }): boolean {
+  const groups = 2 / share;
+  return share > 0 && index % groups === round % groups;
+}
+
+function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, bad: boolean): MeasuredResult {
+  const answer = bad ? { verdict: 'down' as const, cause: 'status', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 } : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200 };
+  return { ...key, ...answer, checksVersion: 1, latencyMs: 12 };
+}
+
+/** CPU seconds of this process and PostgreSQL. */
+async function cpuOf({ postgresPid }: Installation, work: () => Promise<void>): Promise<number> {
+  const own = process.cpuUsage();
+  const before = await cpuSecondsOf([postgresPid]);
+  await work();
+  const { user, system } = process.cpuUsage(own);
+  return (user + system) / 1e6 + (await cpuSecondsOf([postgresPid])) - before;
+}

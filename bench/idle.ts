@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchContext } from './benchmark.ts';
+import { newDirectory } from './stand/installation.ts';
+import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
+import { readable } from './report.ts';
+import { startService } from './stand/service.ts';
+import { startTarget } from './stand/target.ts';
+
+const MONITORS = 50;
+
+/** Of one core, and of memory with PostgreSQL's. */
+const CPU_PERCENT = 3;
+const MEMORY_MB = 350;
+
+/** What an installation on embedded parts takes that has next to nothing to do: `npm start` with 50 monitors at 60 s. */
+export async function idle({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const { urls } = await startTarget(stand);
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const service = await startService(stand, { DATA_DIR: await newDirectory(stand), BOOTSTRAP_TOKEN: token });
+    for (let index = 0; index < MONITORS; index += 1) {
+      const { status } = await fetch(`${service.url}/v1/monitors`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: `Monitor ${index}`, target: `${urls[index % urls.length]}${index}`, interval_seconds: 60 }),
+      });
+      if (status !== 201) throw new Error(`A monitor was answered with ${status}`);
+    }
+    const seconds = isQuick ? 20 : 60;
+    // The first checks decide every monitor's first status, which later ones do not.
+    await delay(isQuick ? 30_000 : 65_000);
+    const pids = [service.program.pid];
+    const before = await cpuSecondsOf(pids);
+    await delay(seconds * 1000);
+    const percent = (((await cpuSecondsOf(pids)) - before) / seconds) * 100;
+    const memory = await memoryMbOf(pids);
+    report.figure(`ready ${readable(service.readyAfterMs / 1000)} s after its first start`);
+    report.bound({ name: 'CPU of an idle installation', value: percent, unit: ' % of a core', atMost: CPU_PERCENT });
+    report.bound({ name: 'memory of an idle installation', value: memory, unit: ' MB', atMost: MEMORY_MB });
+  });
+}

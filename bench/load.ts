@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { runWith } from '../models/sql.ts';
+import type { BenchContext } from './benchmark.ts';
+import { readable } from './report.ts';
+import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
+import { addMonitors } from './stand/monitors.ts';
+import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
+import { histogramPercentile } from './stand/scrape.ts';
+import { startService } from './stand/service.ts';
+import { startTarget } from './stand/target.ts';
+
+const MONITORS = 100_000;
+const INTERVAL_SECONDS = 60;
+const SAMPLE_MS = 10_000;
+
+/** The last results of the window are stored this much later at the latest, in milliseconds. */
+const STORED_WITHIN_MS = 5000;
+
+/** How late a check may start at the 99th percentile, in milliseconds. */
+const LATENESS_MS = 25;
+
+/** 100,000 monitors at 60 s for two minutes: is every tick stored, does every check start in time, does memory stay flat? */
+export async function load(context: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) await loadOn(context, backend);
+}
+
+async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, backend);
+    const { urls } = await startTarget(stand);
+    await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: urls, downAfterFailures: 2 });
+    const service = await startService(stand, installation.env);
+    const ours = [service.program.pid];
+    const everything = [...ours, ...installation.serverPids];
+    await delay(isQuick ? 15_000 : 30_000);
+
+    const windowMs = isQuick ? 30_000 : 120_000;
+    const startMs = Date.now();
+    const [scrape, cpu, ownCpu] = [await service.scrape(), await cpuSecondsOf(everything), await cpuSecondsOf(ours)];
+    const memory: number[] = [await memoryMbOf(ours)];
+    while (Date.now() < startMs + windowMs) {
+      await delay(Math.min(SAMPLE_MS, startMs + windowMs - Date.now()));
+      memory.push(await memoryMbOf(ours));
+    }
+    const scrapes = [scrape, await service.scrape()] as const;
+    const cores = ((await cpuSecondsOf(everything)) - cpu) / (windowMs / 1000);
+    const ownCores = ((await cpuSecondsOf(ours)) - ownCpu) / (windowMs / 1000);
+    await delay(STORED_WITHIN_MS);
+
+    // Due times repeat every interval, so that a window of whole intervals holds each monitor equally often.
+    const due = Math.round((MONITORS * windowMs) / (INTERVAL_SECONDS * 1000));
+    const [stored] = await runWith(installation.database)<{ count: number }>('SELECT count(*) FROM check_results WHERE due_at >= $1 AND due_at < $2', [startMs, startMs + windowMs]);
+    const lateness = (share: number) => histogramPercentile('spotcheck_check_lateness_seconds', share, scrapes) * 1000;
+    report.figure(`${backend}: ${readable(cores)} cores (ours ${readable(ownCores)}), memory of ours in MB every 10 s: ${memory.map((size) => Math.round(size)).join(' ')}`);
+    report.figure(`${backend}: start lateness p50 ${readable(lateness(0.5))} ms, p99 ${readable(lateness(0.99))} ms, the latest under ${readable(lateness(1))} ms`);
+    report.figure(`${backend}: the event loop stood still for at most ${readable((scrapes[1].get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN) * 1000)} ms`);
+    report.figure(`${backend}: ${readable(stored?.count ?? 0)} results stored of ${readable(due)} due${isQuick ? ', give or take a phase' : ''}`);
+    if (!isQuick) report.bound({ name: `ticks missed on ${backend}`, value: due - (stored?.count ?? 0), unit: '', atMost: 0 });
+    report.bound({ name: `start lateness p99 on ${backend}`, value: lateness(0.99), unit: ' ms', atMost: LATENESS_MS });
+  });
+}

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { phaseCount } from '../core/phases.ts';
+import type { MonitorSettings } from '../core/monitor.ts';
+import { listSharedRegions, registerSharedAgent } from '../models/agents.ts';
+import { createIdSource } from '../models/ids.ts';
+import { createMonitor } from '../models/monitors.ts';
+import { openQueueBackend } from '../queues/connection.ts';
+import { openJobQueues } from '../queues/job-queues.ts';
+import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
+import type { BenchContext } from './benchmark.ts';
+import { readable } from './report.ts';
+import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
+import { REGION } from './stand/monitors.ts';
+import { startService } from './stand/service.ts';
+import { startTarget } from './stand/target.ts';
+
+const INTERVAL_SECONDS = 60;
+
+/** Requests that an API has under way at a time. */
+const AT_ONCE = 5;
+
+const POLL_MS = 10;
+
+/** After the last creation every schedule is there within this, and a start is ready within that; in seconds. */
+const IN_PLACE_SECONDS = 10;
+const READY_SECONDS = 5;
+
+/** 100,000 monitors through what the API calls for each of them, until the queue has every schedule; then a start with all of them. */
+export async function schedules(context: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) await schedulesOn(context, backend);
+}
+
+async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, backend);
+    const { urls } = await startTarget(stand);
+    const { database, tenantId, databaseUrl, redisUrls } = installation;
+    const newId = createIdSource();
+    const agent = await registerSharedAgent(database, { newId: newId('agt'), region: REGION, version: '0', arch: process.arch, nowMs: Date.now() });
+    const count = isQuick ? 5000 : 100_000;
+
+    await withStand(async (creating) => {
+      const queueBackend = openQueueBackend({ databaseUrl, redisUrls, onError: (error) => report.figure(`queue: ${error.message}`) });
+      const queues = openJobQueues(queueBackend);
+      creating.defer(() => queueBackend.close());
+      creating.defer(() => queues.close());
+      const notify = createScheduleNotifier(queues, () => listSharedRegions(database));
+      const startedAt = performance.now();
+      let created = 0;
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          while (created < count) {
+            created += 1;
+            const settings: MonitorSettings = { ...SETTINGS, name: `Monitor ${created}`, target: `${urls[created % urls.length]}${created}` };
+            const stored = await createMonitor(database, { id: newId('mon'), tenantId, settings, secrets: {}, agentIds: [agent.id], nowMs: Date.now() }, null);
+            if (stored !== null) void notify(stored.schedule);
+          }
+        }),
+      );
+      const createdAt = performance.now();
+      const wanted = phaseCount(INTERVAL_SECONDS);
+      while ((await queues.checkQueue(REGION).getJobSchedulersCount()) < wanted) await delay(POLL_MS);
+      const inPlaceSeconds = (performance.now() - createdAt) / 1000;
+      const seconds = (createdAt - startedAt) / 1000;
+      report.figure(`${backend}: ${readable(count)} monitors created in ${readable(seconds)} s (${readable((seconds * 1000) / count)} ms each, ${AT_ONCE} at once), ${wanted} schedules`);
+      report.bound({ name: `schedules in place on ${backend}, after the last creation`, value: inPlaceSeconds, unit: ' s', atMost: IN_PLACE_SECONDS });
+    });
+
+    const { readyAfterMs } = await startService(stand, installation.env);
+    report.bound({ name: `a start with ${readable(count)} monitors on ${backend}, until /readyz`, value: readyAfterMs / 1000, unit: ' s', atMost: READY_SECONDS });
+  });
+}
+
+const SETTINGS: Omit<MonitorSettings, 'name' | 'target'> = {
+  type: 'http',
+  intervalSeconds: INTERVAL_SECONDS,
+  timeoutMs: 5000,
+  method: 'GET',
+  expectedStatus: '2xx',
+  bodyMatch: null,
+  followRedirects: true,
+  downAfterFailures: 2,
+  upAfterSuccesses: 1,
+  downMinSources: 1,
+  heartbeatGraceSeconds: null,
+  slaTarget: null,
+  checkSpec: {},
+};

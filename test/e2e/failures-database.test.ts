@@ -1,0 +1,82 @@
+import test, { type ExecutionContext } from 'ava';
+import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
+import type { Answer } from '../helpers/api-client.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { startFleet, type Fleet } from '../helpers/fleet.ts';
+import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
+import { newDataDir, postmasterPid, startService } from '../helpers/service.ts';
+import { nextEvent, watchTarget } from '../helpers/story.ts';
+import { startTarget } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+import { startReceiver } from '../helpers/webhook-receiver.ts';
+import { layWire, type Wire } from '../helpers/wire.ts';
+
+/** A request that finds no database is told so within this, in milliseconds. */
+const WORST_MS = 12_000;
+
+/** A fleet whose only way to PostgreSQL is a wire. */
+async function startOnWire(t: ExecutionContext, given: { backend: QueueBackend; caFile: string }): Promise<{ fleet: Fleet; wire: Wire }> {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const wire = await layWire(t, databaseUrl);
+  const env = { DATABASE_URL: wire.url, NODE_EXTRA_CA_CERTS: given.caFile };
+  return { wire, fleet: await startFleet(t, given.backend.redisUrl === null ? env : { ...env, REDIS_URL: `${given.backend.redisUrl}/2` }) };
+}
+
+async function isToldOfTheAbsence(t: ExecutionContext, { url, call }: Pick<Fleet, 'url' | 'call'>): Promise<void> {
+  const answers: Answer[] = await Promise.all([call('GET', '/monitors'), call('POST', '/monitors', { name: 'x' })]);
+  for (const { status, json, ms } of answers) {
+    t.is(status, 503);
+    t.is(json['error'], 'the database is not reachable at the moment');
+    t.regex(String(json['request_id']), /^req_/);
+    t.true(ms < WORST_MS, `${ms}`);
+  }
+  t.is((await fetch(`${url}/readyz`)).status, 503);
+  t.is((await fetch(`${url}/healthz`)).status, 200);
+}
+
+for (const backend of listQueueBackends()) {
+  for (const fault of ['cut', 'freeze'] as const) {
+    test.serial(`the database is away (${fault}) and back: a fleet with queues in ${backend.name} says so, survives, and goes on without a restart`, async (t) => {
+      const receiver = await startReceiver(t);
+      const target = await startTarget(t);
+      const { fleet, wire } = await startOnWire(t, { backend, caFile: receiver.caFile });
+      const up = nextEvent(receiver, 'monitor.up');
+      await watchTarget(fleet.call, { receiver, target: target.url() });
+      await up;
+
+      await wire[fault]();
+      await isToldOfTheAbsence(t, fleet);
+      target.health.status = 503;
+      await wire.mend();
+
+      await nextEvent(receiver, 'monitor.down', 25_000);
+      await until(async () => (await fetch(`${fleet.url}/readyz`)).status === 200);
+      t.is((await fleet.call('GET', '/monitors')).status, 200);
+      for (const program of fleet.programs) t.is(program.child.exitCode, null, program.output());
+      for (const program of fleet.programs) t.is(await program.stop(), 0, program.output());
+    });
+  }
+}
+
+test.serial('an embedded database that is killed comes back by itself, and the alert of that time arrives', async (t) => {
+  const receiver = await startReceiver(t);
+  const target = await startTarget(t);
+  const dataDir = await newDataDir(t);
+  const { program, url, call } = await startService(t, { DATA_DIR: dataDir, NODE_EXTRA_CA_CERTS: receiver.caFile });
+  const up = nextEvent(receiver, 'monitor.up');
+  await watchTarget(call, { receiver, target: target.url() });
+  await up;
+
+  const down = nextEvent(receiver, 'monitor.down', 25_000);
+  const killed = await postmasterPid(dataDir);
+  target.health.status = 503;
+  process.kill(killed, 'SIGKILL');
+  await until(async () => (await fetch(`${url}/readyz`)).status === 503);
+  await until(async () => (await fetch(`${url}/readyz`)).status === 200);
+  await down;
+  const revived = await postmasterPid(dataDir);
+  t.not(revived, killed);
+  t.is(await program.stop(), 0, program.output());
+  t.is(await identifyProcess(revived), null);
+});

@@ -1,0 +1,54 @@
+import test from 'ava';
+import { createTestDatabase } from '../helpers/database.ts';
+import { startFleet, type FleetProcess } from '../helpers/fleet.ts';
+import { isWholeHistory, pendingDeliveries } from '../helpers/history.ts';
+import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { nextEvent, watchTarget } from '../helpers/story.ts';
+import { startTarget } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+import { startReceiver } from '../helpers/webhook-receiver.ts';
+
+const MONITORS = 20;
+
+/** What a kill may delay an alert by, in milliseconds: a lock or a claim, the look for expired ones, and the repeat. */
+const DELAY_MS = 30_000;
+
+/** Who is killed while the result of a probe is on its way through the fleet, round by round. */
+const ROUNDS: readonly (readonly FleetProcess[])[] = [['evaluate'], ['check', 'maintain'], ['evaluate', 'deliver'], ['check', 'evaluate', 'clock'], ['deliver', 'web']];
+
+for (const backend of listQueueBackends()) {
+  test.serial(`kill -9 of any process with queues in ${backend.name} loses no transition and no delivery`, async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const receiver = await startReceiver(t);
+    const target = await startTarget(t);
+    const env = { DATABASE_URL: databaseUrl, NODE_EXTRA_CA_CERTS: receiver.caFile };
+    const fleet = await startFleet(t, backend.redisUrl === null ? env : { ...env, REDIS_URL: `${backend.redisUrl}/3` });
+    const up = nextEvent(receiver, 'monitor.up');
+    await watchTarget(fleet.call, { receiver, target: target.url() });
+    await up;
+    for (let made = 1; made < MONITORS; made += 1) await fleet.call('POST', '/monitors', { name: `Shop ${made}`, target: target.url(`/${made}`), interval_seconds: 1 });
+
+    receiver.answer.isHeld = true;
+    target.health.status = 503;
+    const held = await nextEvent(receiver, 'monitor.down');
+    await fleet.kill('deliver');
+    receiver.answer.isHeld = false;
+    const repeated = until(() => receiver.received.some((message) => message !== held && message.json['delivery_id'] === held.json['delivery_id']), { timeoutMs: DELAY_MS });
+    await fleet.start('deliver');
+
+    for (const [round, victims] of ROUNDS.entries()) {
+      const isUp = round % 2 === 0;
+      target.health.status = isUp ? 200 : 503;
+      await target.nextHit('/', DELAY_MS);
+      await Promise.all(victims.map(fleet.kill));
+      const told = nextEvent(receiver, isUp ? 'monitor.up' : 'monitor.down', DELAY_MS);
+      await Promise.all(victims.map(fleet.start));
+      await told;
+    }
+    await repeated;
+    await until(async () => (await fleet.call('GET', '/overview')).json['up'] === MONITORS, { timeoutMs: DELAY_MS, intervalMs: 200 });
+    await until(async () => (await pendingDeliveries(databaseUrl)) === 0, { timeoutMs: DELAY_MS, intervalMs: 200 });
+    t.true((await isWholeHistory(t, databaseUrl, receiver)) >= MONITORS * 3);
+  });
+}
