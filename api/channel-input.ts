@@ -1,18 +1,13 @@
 import { flag, listOf, oneOf, shape, text } from '../core/monitor-input/checks.ts';
-import type { Checked, Problem, Read } from '../core/monitor-input/checks.ts';
+import type { Problem, Read } from '../core/monitor-input/checks.ts';
 import { name } from '../core/monitor-input/fields.ts';
 import { CHANNEL_TYPES } from '../core/channel.ts';
 import type { ChannelType } from '../core/channel.ts';
 import { findUrlProblem } from '../notifications/webhook/url.ts';
 
-const channelInput = shape({
-  type: oneOf(CHANNEL_TYPES),
-  name,
-  url: text({ max: 2048 }),
-  enabled: flag,
-  all_monitors: flag,
-  monitor_ids: listOf(text({ max: 64 }), 1000),
-});
+const CREATED = { type: oneOf(CHANNEL_TYPES), name, url: text({ max: 2048 }), all_monitors: flag, monitor_ids: listOf(text({ max: 64 }), 1000) };
+const createInput = shape(CREATED);
+const patchInput = shape({ ...CREATED, enabled: flag });
 
 /** A creation, complete. `url` is null for other types than webhook. */
 export type ChannelDraft = { type: ChannelType; name: string; url: string | null; allMonitors: boolean; monitorIds: string[] };
@@ -25,11 +20,10 @@ const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook'
 /** Reads the body of a creation, or everything that is wrong with it. */
 export function readChannelCreate(body: unknown): Read<ChannelDraft> {
   const problems: Problem[] = [];
-  const input = channelInput(body, '', problems) ?? {};
+  const input = createInput(body, '', problems) ?? {};
   if (problems.length > 0) return { ok: false, problems };
   const type = input.type ?? 'telegram';
   checkUrl(type, input.url, problems);
-  if (input.enabled !== undefined) problems.push({ field: 'enabled', message: 'enabled is not a known field of a creation: change it afterwards' });
   const draft = {
     type,
     name: input.name ?? DEFAULT_NAMES[type],
@@ -43,7 +37,7 @@ export function readChannelCreate(body: unknown): Read<ChannelDraft> {
 /** Reads the body of a PATCH of a channel of this type, or everything that is wrong with it. */
 export function readChannelPatch(body: unknown, type: ChannelType): Read<ChannelPatch> {
   const problems: Problem[] = [];
-  const input: Checked<typeof channelInput> = channelInput(body, '', problems) ?? {};
+  const input = patchInput(body, '', problems) ?? {};
   if (input.type !== undefined && input.type !== type) {
     problems.push({ field: 'type', message: `type must stay ${type}, got ${input.type}: delete the channel and create another` });
   }

@@ -4,7 +4,7 @@ import { readFleetEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { listSharedRegions } from '../models/agents.ts';
-import { closeDatabase } from '../models/database.ts';
+import { closeDatabase, requireDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { createSecretBox } from '../models/secret-box.ts';
 import { openQueueBackend } from '../queues/connection.ts';
@@ -26,6 +26,7 @@ async function main(): Promise<void> {
     poolSize: 10,
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
+  await requireDatabase(database);
   const backend = openQueueBackend({ databaseUrl, redisUrls: environment.redisUrl?.split(',') ?? [], onError: (error) => log.warn({ err: error }, 'queue.error') });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listSharedRegions(database));

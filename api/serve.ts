@@ -14,6 +14,7 @@ import { createApp } from './app.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { createQueueBoard, QUEUE_BOARD_PATH } from './queue-board.ts';
 import { queueBoardLogin } from './queue-board-login.ts';
+import { answerUnreadable } from './unreadable-request.ts';
 
 export type ServeOptions = {
   port: number;
@@ -55,6 +56,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     },
   );
   const server = createServer(app);
+  answerUnreadable(server, options.newId);
   server.listen(options.port);
   await once(server, 'listening');
   const address = server.address();

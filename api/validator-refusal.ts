@@ -29,12 +29,13 @@ function sentencesOf(errors: readonly ValidatorError[], asked: Asked): string[] 
   const { description, path, request } = asked;
   const complaints = errors.map(({ path: pointer, message, errorCode }): Complaint => ({ path: pointer, message, keyword: errorCode?.split('.')[0] ?? '' }));
   const inBody = complaints.filter((complaint) => complaint.path === '/body' || complaint.path.startsWith('/body/'));
-  const inQuery = complaints.filter((complaint) => complaint.path.startsWith('/query/'));
+  // Of several complaints about one parameter the last says most: what it must be, not what type of value.
+  const inQuery = new Map(complaints.filter((complaint) => complaint.path.startsWith('/query/')).map((complaint) => [complaint.path, complaint]));
   const bodySentences = describeComplaints(
     inBody.map((complaint) => ({ ...complaint, path: complaint.path.slice('/body'.length) })),
     { description, schema: bodySchema(description, path, request.method), value: request.body, readOnly: path.startsWith('/monitors') ? READ_ONLY_FIELDS : [] },
   );
-  const querySentences = inQuery.flatMap((complaint) => describeQuery(complaint, asked));
+  const querySentences = [...inQuery.values()].flatMap((complaint) => describeQuery(complaint, asked));
   const sentences = [...bodySentences, ...querySentences];
   // What is neither about the body nor about the query is about the path: an id that cannot be decoded.
   return sentences.length > 0 ? sentences : ['the path must be percent-encoded UTF-8'];

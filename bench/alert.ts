@@ -8,7 +8,7 @@ import { readable } from './report.ts';
 import { BACKENDS, newDirectory, startInstallation, type Backend } from './stand/installation.ts';
 import { addMonitors } from './stand/monitors.ts';
 import { forkChild } from './stand/program.ts';
-import { startService } from './stand/service.ts';
+import { startService } from './stand/running-service.ts';
 import { startTarget } from './stand/target.ts';
 
 const PER_SECOND = 300;

@@ -8,7 +8,7 @@ import { BACKENDS, startInstallation, type Installation } from './stand/installa
 import { addMonitors } from './stand/monitors.ts';
 import { cpuSecondsOf } from './stand/process-tree.ts';
 import { forkChild } from './stand/program.ts';
-import { startWeb } from './stand/service.ts';
+import { startWeb } from './stand/running-service.ts';
 
 const MONITORS = 1000;
 const CONNECTIONS = 16;

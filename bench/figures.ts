@@ -8,8 +8,3 @@ export function percentile(samples: readonly number[], share: number): number {
 export function median(samples: readonly number[]): number {
   return percentile(samples, 0.5);
 }
-
-/** The sum of what a function says of each item. */
-export function sumOf<T>(items: readonly T[], value: (item: T) => number): number {
-  return items.reduce((sum, item) => sum + value(item), 0);
-}

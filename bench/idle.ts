@@ -4,7 +4,7 @@ import type { BenchContext } from './benchmark.ts';
 import { newDirectory } from './stand/installation.ts';
 import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
 import { readable } from './report.ts';
-import { startService } from './stand/service.ts';
+import { startService } from './stand/running-service.ts';
 import { startTarget } from './stand/target.ts';
 
 const MONITORS = 50;

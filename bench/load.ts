@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runWith } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
@@ -6,7 +7,7 @@ import { BACKENDS, startInstallation, type Backend } from './stand/installation.
 import { addMonitors } from './stand/monitors.ts';
 import { cpuSecondsOf, memoryMbOf } from './stand/process-tree.ts';
 import { histogramPercentile } from './stand/scrape.ts';
-import { startService } from './stand/service.ts';
+import { startService } from './stand/running-service.ts';
 import { startTarget } from './stand/target.ts';
 
 const MONITORS = 100_000;
@@ -15,6 +16,9 @@ const SAMPLE_MS = 10_000;
 
 /** The last results of the window are stored this much later at the latest, in milliseconds. */
 const STORED_WITHIN_MS = 5000;
+
+/** How often the bench process itself, which does nothing meanwhile, asks to be woken up, in milliseconds. */
+const WITNESS_MS = 10;
 
 /** How late a check may start at the 99th percentile, in milliseconds. */
 const LATENESS_MS = 25;
@@ -38,10 +42,13 @@ async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Bac
     const startMs = Date.now();
     const [scrape, cpu, ownCpu] = [await service.scrape(), await cpuSecondsOf(everything), await cpuSecondsOf(ours)];
     const memory: number[] = [await memoryMbOf(ours)];
+    const witness = monitorEventLoopDelay({ resolution: WITNESS_MS });
+    witness.enable();
     while (Date.now() < startMs + windowMs) {
       await delay(Math.min(SAMPLE_MS, startMs + windowMs - Date.now()));
       memory.push(await memoryMbOf(ours));
     }
+    witness.disable();
     const scrapes = [scrape, await service.scrape()] as const;
     const cores = ((await cpuSecondsOf(everything)) - cpu) / (windowMs / 1000);
     const ownCores = ((await cpuSecondsOf(ours)) - ownCpu) / (windowMs / 1000);
@@ -53,6 +60,8 @@ async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Bac
     const lateness = (share: number) => histogramPercentile('spotcheck_check_lateness_seconds', share, scrapes) * 1000;
     report.figure(`${backend}: ${readable(cores)} cores (ours ${readable(ownCores)}), memory of ours in MB every 10 s: ${memory.map((size) => Math.round(size)).join(' ')}`);
     report.figure(`${backend}: start lateness p50 ${readable(lateness(0.5))} ms, p99 ${readable(lateness(0.99))} ms, the latest under ${readable(lateness(1))} ms`);
+    const witnessed = (nanoseconds: number) => `${readable(Math.max(0, nanoseconds / 1e6 - WITNESS_MS))} ms`;
+    report.figure(`meanwhile an idle process woke up late by ${witnessed(witness.percentile(99))} (p99), ${witnessed(witness.max)} at the most: what else the machine did`);
     report.figure(`${backend}: the event loop stood still for at most ${readable((scrapes[1].get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN) * 1000)} ms`);
     report.figure(`${backend}: ${readable(stored?.count ?? 0)} results stored of ${readable(due)} due${isQuick ? ', give or take a phase' : ''}`);
     if (!isQuick) report.bound({ name: `ticks missed on ${backend}`, value: due - (stored?.count ?? 0), unit: '', atMost: 0 });

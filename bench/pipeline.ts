@@ -6,7 +6,7 @@ import { BACKENDS, startInstallation, type Backend } from './stand/installation.
 import { addMonitors } from './stand/monitors.ts';
 import { cpuSecondsOf } from './stand/process-tree.ts';
 import { growth } from './stand/scrape.ts';
-import { startService } from './stand/service.ts';
+import { startService } from './stand/running-service.ts';
 import { startTarget } from './stand/target.ts';
 
 const INTERVAL_SECONDS = 60;

@@ -11,7 +11,7 @@ import type { BenchContext } from './benchmark.ts';
 import { readable } from './report.ts';
 import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
 import { REGION } from './stand/monitors.ts';
-import { startService } from './stand/service.ts';
+import { startService } from './stand/running-service.ts';
 import { startTarget } from './stand/target.ts';
 
 const INTERVAL_SECONDS = 60;

@@ -15,7 +15,8 @@ async function main(): Promise<number> {
   const program = new Command('spotcheck').description(packageJson.description).version(packageJson.version).showHelpAfterError().exitOverride();
   program.configureHelp({ visibleCommands: listCommands, subcommandTerm: describeUsage });
   const environment = () => readEnvironment(process.env);
-  for (const add of [addStartCommand, addMigrateCommand]) add(program, environment);
+  addStartCommand(program, { readEnvironment: environment, isRunByNpm: process.env['npm_lifecycle_event'] !== undefined });
+  addMigrateCommand(program, environment);
   for (const add of [addTenantCommands, addTokenCommands, addAgentCommands]) add(program, databaseAccess(environment));
   for (const command of program.commands) inheritExit(command);
   try {

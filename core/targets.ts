@@ -42,7 +42,7 @@ const FORMS = {
 function isHttpUrl(target: string): boolean {
   if (!HTTP_URL.test(target) || BLANK_OR_CONTROL.test(target)) return false;
   const url = URL.parse(target);
-  return url !== null && isHost(url.hostname);
+  return url !== null && url.port !== '0' && isHost(url.hostname);
 }
 
 function hasCredentials(target: string): boolean {

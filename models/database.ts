@@ -82,6 +82,11 @@ export async function closeDatabase(database: Database): Promise<void> {
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
 }
 
+/** Resolves when PostgreSQL answers, rejects with its reason where it does not: a process that starts without it could not do anything. */
+export async function requireDatabase(database: Database): Promise<void> {
+  await database.pool.query('SELECT 1');
+}
+
 /** True when PostgreSQL answers within a second. */
 export async function isDatabaseReachable(database: Database): Promise<boolean> {
   const answered = database.pool.query('SELECT 1').then(

@@ -63,13 +63,14 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
   };
-  const openPool = (max: number) => {
+  const openPool = (connectionTimeoutMillis: number) => {
     const pool = new Pool({
       connectionString: databaseUrl,
-      max,
+      // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
+      max: 2,
       application_name: 'spotcheck queue',
       keepAlive: true,
-      connectionTimeoutMillis: COMMAND_TIMEOUT_MS,
+      connectionTimeoutMillis,
       query_timeout: QUERY_TIMEOUT_MS,
       options: '-c search_path=bullmq -c deadlock_timeout=50ms -c jit=off',
     });
@@ -77,7 +78,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     pools.push(pool);
     return pool;
   };
-  const producers = openPool(2);
+  const producers = openPool(COMMAND_TIMEOUT_MS);
   return {
     kind: 'postgres',
     redis: null,
@@ -87,8 +88,8 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       return asCommonQueue<Data>(queue);
     },
     createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions) => {
-      // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
-      const worker = new Worker(name, processor, { ...workerOptions(own), connection: openPool(2) }, createPostgresBackend);
+      // Without a timeout: BullMQ remembers a first connection that timed out for good, and its worker then asks again without a pause.
+      const worker = new Worker(name, processor, { ...workerOptions(own), connection: openPool(0) }, createPostgresBackend);
       worker.on('error', onError);
       return asCommonWorker<Data>(worker);
     },

@@ -5,6 +5,7 @@ import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
+import { requireDatabase } from '../models/database.ts';
 import { openRuntime } from './open-runtime.ts';
 import { startCheck } from './processes/check.ts';
 import { startClock } from './processes/clock.ts';
@@ -47,6 +48,8 @@ async function main(name: string): Promise<void> {
     log,
     registry,
   });
+  // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
+  await requireDatabase(runtime.database);
   const running = [await start(runtime, environment)];
   if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort }));
   log.info({}, 'process.started');

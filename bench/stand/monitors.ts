@@ -11,7 +11,7 @@ export type Fleet = {
   downAfterFailures: number;
 };
 
-/** Bad monitors of a benchmark decide at once, good ones never change: what a check costs is not what a change costs. */
+/** The region of the one shared agent, as `npm start` has it where nobody names another. */
 export const REGION = 'local';
 
 /**

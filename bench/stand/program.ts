@@ -9,7 +9,10 @@ export type Program = { pid: number; output: () => string; isRunning: () => bool
 /** The project's root. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Starts `node <args>` in the project's root with only the given environment; SIGTERM ends it, after all that it was doing. */
+/** Longer than any of our programs takes to finish what it is doing. */
+const STOP_WITHIN_MS = 30_000;
+
+/** Starts `node <args>` in the project's root with only the given environment; it is stopped with the stand, as an operator would. */
 export function startProgram(stand: Stand, args: readonly string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, args, { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const output: string[] = [];
@@ -18,7 +21,9 @@ export function startProgram(stand: Stand, args: readonly string[], env: Record<
   const exited = once(child, 'exit');
   stand.defer(async () => {
     child.kill('SIGTERM');
+    const giveUp = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
     await exited;
+    clearTimeout(giveUp);
   });
   return { pid: child.pid ?? 0, output: () => output.join(''), isRunning: () => child.exitCode === null && child.signalCode === null, exited };
 }

@@ -1,15 +1,21 @@
 import type { Command } from 'commander';
 import type { Environment } from '../../config/environment.ts';
 import { startService, type RunningService } from '../start.ts';
+import { awaitStopRequest } from '../stop-request.ts';
 
-/** Adds `start`: the whole service in one process, until a signal ends it. */
-export function addStartCommand(program: Command, readEnvironment: () => Environment): void {
+/** Adds `start`: the whole service in one process, until a signal ends it or npm, where that runs it, is gone. */
+export function addStartCommand(program: Command, { readEnvironment, isRunByNpm }: { readEnvironment: () => Environment; isRunByNpm: boolean }): void {
   program
     .command('start')
     .description('run the whole service in this process')
     .action(async () => {
       const say = (text: string) => void process.stdout.write(`${text}\n`);
-      const stopping = stopOnSignals(say);
+      const onImpatience = () => {
+        say('Left at once');
+        // The next start mends what that leaves.
+        process.exit(1);
+      };
+      const stopping = awaitStopRequest({ isRunByNpm, onImpatience });
       const service = await startService(readEnvironment(), say);
       greet(service, say);
       await stopping;
@@ -29,21 +35,4 @@ function greet({ url, firstStart }: RunningService, say: (text: string) => void)
     say('');
   }
   say(`Spotcheck is ready at ${url}`);
-}
-
-/** Resolves with the first signal; a second one ends the process where it stands, and the next start mends what that leaves. */
-function stopOnSignals(say: (text: string) => void): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let asked = false;
-  const onSignal = () => {
-    if (asked) {
-      say('Left at once');
-      process.exit(1);
-    }
-    asked = true;
-    resolve();
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  return promise;
 }

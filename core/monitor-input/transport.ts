@@ -1,7 +1,7 @@
 import type { MonitorSecrets, TransportSpec } from '../monitor.ts';
 import { addProblem, flag, oneOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
-import { keepOrReplace } from './request.ts';
+import { keepOrReplace } from './secret-value.ts';
 
 const FIELD = 'check_spec.transport';
 const HEX = /^(?:[\da-f]{2})*$/i;

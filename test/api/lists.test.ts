@@ -67,6 +67,7 @@ const BAD_QUERIES: [string, RegExp][] = [
   [`/v1/incidents?cursor=${Buffer.from('999999999999999999999.a').toString('base64url')}`, /^cursor must be one from a Link header/],
   ['/v1/monitors?page=2', /^page is not a known query parameter here$/],
   ['/v1/monitors?type=ftp', /^type must be one of http, tcp, .*, got "ftp"$/],
+  ['/v1/monitors?type=http&type=tcp', /^type must be one of http, [^;]*, got a list$/],
   ['/v1/monitors?status=sick', /^status must be one of up, down, degraded, paused, pending, got "sick"$/],
   ['/v1/monitors?enabled=yes', /^enabled must be one of 1, 0, true, false, got "yes"$/],
   ['/v1/monitors?q=%00', /^q must be a text of 1 to 255 characters without NUL/],

@@ -5,7 +5,7 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
-import { newDataDir, startService } from '../helpers/service.ts';
+import { newDataDir, startService } from '../helpers/running-service.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 

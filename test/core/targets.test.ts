@@ -16,7 +16,7 @@ const GOOD: Record<MonitorType, string[]> = {
 };
 
 const BAD: Record<Exclude<MonitorType, 'heartbeat'>, string[]> = {
-  http: ['example.com', 'ftp://example.com', 'http:example.com', 'http://', 'http:///x', ' http://example.com', 'http://exa mple.com/', 'http://example.com:99999/', 'http://user:pw@example.com/', 'http://example.com/\n', 'javascript:alert(1)'],
+  http: ['example.com', 'ftp://example.com', 'http:example.com', 'http://', 'http:///x', ' http://example.com', 'http://exa mple.com/', 'http://example.com:99999/', 'http://example.com:0/', 'http://user:pw@example.com/', 'http://example.com/\n', 'javascript:alert(1)'],
   tcp: ['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', ':80', 'example.com:80x', '[::1]', '127.1:80'],
   udp: ['example.com', 'example.com:', 'a b:53'],
   icmp: ['example.com:80', 'http://example.com', '256.1.1.1', '0x7f.1', '127.1', '-a.example', '', 'a..b', `${'a'.repeat(64)}.example`],

@@ -4,7 +4,7 @@ import type { Answer } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet, type Fleet } from '../helpers/fleet.ts';
 import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
-import { newDataDir, postmasterPid, startService } from '../helpers/service.ts';
+import { newDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
 import { nextEvent, watchTarget } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';

@@ -3,7 +3,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet } from '../helpers/fleet.ts';
 import { startOwnRedis, type OwnRedis } from '../helpers/redis.ts';
-import { startService, type Service } from '../helpers/service.ts';
+import { startService, type Service } from '../helpers/running-service.ts';
 import { nextEvent, watchTarget } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
@@ -110,5 +110,6 @@ testWithRedis('a fleet whose Redis loses everything checks on, and the alert who
   await redis.flush();
   await fleet.start('deliver');
   target.health.status = 200;
-  await Promise.all([lost, next]);
+  t.like((await lost).json, { state: 'down', monitor: { id } });
+  t.like((await next).json, { state: 'up', detail: { previous_state: 'down' } });
 });

@@ -1,13 +1,14 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { outputMatching, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
-import { newDataDir, postmasterPid, readyService, START, startService } from '../helpers/service.ts';
+import { newDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
@@ -85,6 +86,29 @@ test.serial('a start after the kill of everything passes over stale pid and lock
   const second = await startService(t, { DATA_DIR: dataDir }, first.token);
   t.is((await second.call('GET', '/monitors')).status, 200);
   t.is(await second.program.stop(), 0, second.program.output());
+});
+
+test.serial('npm start that is told to stop by a signal to npm alone leaves neither a service nor a database behind', async (t) => {
+  const dataDir = await newDataDir(t);
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, PORT: '0' };
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  const { pid = 0, stdout } = npm;
+  t.teardown(() => {
+    // Whoever of npm, its shell and the service is left; none where the test passed.
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
+  });
+  const lines: string[] = [];
+  createInterface({ input: stdout }).on('line', (line) => lines.push(line));
+  await until(() => lines.some((line) => line.startsWith('Spotcheck is ready')), { timeoutMs: 30_000 });
+  const postgres = await postmasterPid(dataDir);
+  npm.kill('SIGTERM');
+  await until(async () => (await identifyProcess(postgres)) === null, { timeoutMs: 20_000 });
+  await until(() => lines.at(-1) === 'Stopped');
+  t.deepEqual((await readdir(dataDir)).filter((name) => name === 'owner.json'), []);
 });
 
 test.serial('a taken port is one clear line and exit 1 before anything is prepared', async (t) => {

@@ -19,11 +19,11 @@ const JOBS_AT_ONCE = 300;
 /** Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. */
 const PROBES_AT_ONCE = 2000;
 
-/** A killed worker's ticks go to another one after this: long, because a probing process that is only short of CPU must not be repeated. */
-const LOCK_MS = 30_000;
+/** A killed worker's ticks go to another one after this; a phase whose next tick was not yet added stands still until then. */
+const LOCK_MS = 15_000;
 
 /** Results on their way to the evaluator: good ones in large batches, the others soon; delays in milliseconds. */
-const BATCH = { maxResults: 500, maxDelayMs: 500, urgentDelayMs: 100 } as const;
+const BATCH = { maxResults: 500, maxDelayMs: 500, urgentDelayMs: 50 } as const;
 
 /** A sign of life of the agent, every so often, in milliseconds. */
 const TOUCH_EVERY_MS = 15_000;

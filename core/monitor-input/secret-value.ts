@@ -1,0 +1,22 @@
+import type { Problem } from './checks.ts';
+
+/** One value that can be secret, as it was sent, and the stored secret that it may keep. */
+export type SecretValue = {
+  field: string;
+  keys: { value: string; secret: string; preserve: string };
+  value: string | undefined;
+  isSecret: boolean | undefined;
+  preserves: boolean | undefined;
+  stored: string | undefined;
+};
+
+/** The secret to store: the one that was sent, or the stored one under `preserve...`; undefined for a plain value, and after a problem. */
+export function keepOrReplace({ field, keys, value, isSecret, preserves, stored }: SecretValue, problems: Problem[]): string | undefined {
+  const complain = (key: string, rest: string): undefined => {
+    problems.push({ field: `${field}.${key}`, message: `${field}.${key} ${rest}` });
+  };
+  if (!isSecret) return preserves ? complain(keys.preserve, `needs ${keys.secret} true`) : undefined;
+  if (preserves && value !== undefined) return complain(keys.value, `must not be sent with ${keys.preserve} true, which keeps the stored one`);
+  if (preserves) return stored ?? complain(keys.preserve, 'has nothing to keep: no secret value is stored');
+  return value ?? complain(keys.value, `is required with ${keys.secret} true, unless ${keys.preserve} is true`);
+}
