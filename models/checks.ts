@@ -10,6 +10,8 @@ export type DueCheck = {
   name: string;
   checksVersion: number;
   target: CheckTarget;
+  /** Whether the monitor is up at present, so that one more good result is no news. */
+  isUp: boolean;
   /** False where the key of the monitor's secrets is not in the ring: such a check cannot be run. */
   hasItsSecrets: boolean;
 };
@@ -19,6 +21,7 @@ type DueRow = {
   id: string;
   name: string;
   checks_version: number;
+  is_up: boolean;
   type: MonitorType;
   target: string;
   timeout_ms: number;
@@ -34,7 +37,7 @@ type DueRow = {
 export async function listDueChecks(database: Database, place: SchedulePhase): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>({
     name: 'list-due-checks',
-    text: `SELECT m.no, m.id, m.name, m.checks_version, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
+    text: `SELECT m.no, m.id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
                   m.follow_redirects, m.check_spec, m.sealed_secrets
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
            WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3 AND m.enabled`,
@@ -60,6 +63,7 @@ function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
       checkSpec: row.check_spec,
       secrets: secrets ?? {},
     },
+    isUp: row.is_up,
     hasItsSecrets: secrets !== null,
   };
 }

@@ -161,6 +161,8 @@ function workerOptions({ concurrency, lockDurationMs, keepCompleted = 0 }: JobWo
     // A job of a killed worker comes back; how often is for the processor to limit, which knows what it already did.
     maxStalledCount: 10,
     stalledInterval: STALLED_INTERVAL_MS,
+    // Jobs announce themselves; this is how often an idle worker looks all the same, in seconds.
+    drainDelay: 30,
     runRetryDelay: 1000,
     removeOnComplete: { count: keepCompleted },
     removeOnFail: KEEP_FAILED,

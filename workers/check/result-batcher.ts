@@ -3,9 +3,9 @@ import type { ResultPayload } from '../../queues/payloads.ts';
 export type BatcherOptions = {
   /** Puts a batch into the evaluator's queue. */
   submit: (results: ResultPayload[]) => Promise<void>;
-  /** A batch of good results waits for company this long at the most, in milliseconds: on PostgreSQL each job costs as much as twenty checks. */
+  /** A batch that is no news waits for company this long at the most, in milliseconds: on PostgreSQL each job costs as much as twenty checks. */
   maxDelayMs: number;
-  /** A batch with a result that is not good waits no longer than this after it, in milliseconds: it may be an alert. */
+  /** A batch with a result that may be news waits no longer than this after it, in milliseconds. */
   urgentDelayMs: number;
   /** A batch of this size goes at once. */
   maxResults: number;
@@ -15,8 +15,11 @@ export type BatcherOptions = {
 
 /** Collects results of many checks into few jobs. */
 export type ResultBatcher = {
-  /** Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. */
-  add(result: ResultPayload): Promise<void>;
+  /**
+   * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result `mayBeNews` unless it is
+   * up, as its monitor was: it may lead to an alert or end one.
+   */
+  add(result: ResultPayload, mayBeNews: boolean): Promise<void>;
 };
 
 type Batch = { results: ResultPayload[]; sent: Promise<void>; hasten: () => void; send: () => void };
@@ -45,11 +48,11 @@ export function createResultBatcher(options: BatcherOptions): ResultBatcher {
   };
 
   return {
-    add(result) {
+    add(result, mayBeNews) {
       open ??= openBatch();
       const batch = open;
       batch.results.push(result);
-      if (result.verdict !== 'up') batch.hasten();
+      if (mayBeNews) batch.hasten();
       if (batch.results.length >= options.maxResults) {
         open = null;
         batch.send();

@@ -66,7 +66,7 @@ async function runCheck(check: DueCheck, { place, phaseBeginsAtMs }: Tick, depen
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
   };
   dependencies.onCheck({ check, result, latenessMs: startedAtMs - dueAtMs });
-  await dependencies.batcher.add(result);
+  await dependencies.batcher.add(result, result.verdict !== 'up' || !check.isUp);
   return { name: check.name, result };
 }
 

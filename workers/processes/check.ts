@@ -23,7 +23,7 @@ const PROBES_AT_ONCE = 2000;
 const LOCK_MS = 15_000;
 
 /** Results on their way to the evaluator: good ones in large batches, the others soon; delays in milliseconds. */
-const BATCH = { maxResults: 500, maxDelayMs: 500, urgentDelayMs: 50 } as const;
+const BATCH = { maxResults: 500, maxDelayMs: 1500, urgentDelayMs: 50 } as const;
 
 /** A sign of life of the agent, every so often, in milliseconds. */
 const TOUCH_EVERY_MS = 15_000;

@@ -26,7 +26,7 @@ function answered(status: number): Observation {
 }
 
 function dueCheck(monitorNo: number): DueCheck {
-  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), hasItsSecrets: true };
+  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), isUp: true, hasItsSecrets: true };
 }
 
 /** A checker in a time that stands where the test put it; waiting for a moment moves it there. */
@@ -104,18 +104,35 @@ test('a full batch leaves at once and a lonely result after the delay', async (t
   const sizes: number[] = [];
   const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 5, urgentDelayMs: 5, maxResults: 2, pause: () => Promise.resolve() });
   const result = { monitorNo: 1 } as ResultPayload;
-  await Promise.all([batcher.add(result), batcher.add(result), batcher.add(result)]);
+  await Promise.all([batcher.add(result, false), batcher.add(result, false), batcher.add(result, false)]);
   t.deepEqual(sizes, [2, 1]);
 });
 
-test('a result that is not good takes its batch along at once, where good ones would wait for company', async (t) => {
+test('a result that may be news takes its batch along at once, where others would wait for company', async (t) => {
   const sizes: number[] = [];
   const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 3_600_000, urgentDelayMs: 1, maxResults: 10, pause: () => Promise.resolve() });
-  const good = batcher.add({ monitorNo: 1, verdict: 'up' } as ResultPayload);
-  await batcher.add({ monitorNo: 2, verdict: 'down' } as ResultPayload);
+  const good = batcher.add({ monitorNo: 1 } as ResultPayload, false);
+  await batcher.add({ monitorNo: 2 } as ResultPayload, true);
   await good;
   t.deepEqual(sizes, [2]);
 });
+
+for (const { name, isUp, status, mayBeNews } of [
+  { name: 'a good result of a monitor that is up is no news', isUp: true, status: 200, mayBeNews: false },
+  { name: 'a good result of a monitor that is not up may be its recovery', isUp: false, status: 200, mayBeNews: true },
+  { name: 'a bad result may be an outage', isUp: true, status: 503, mayBeNews: true },
+]) {
+  test(name, async (t) => {
+    const told: boolean[] = [];
+    const { check } = checkerAt(PHASE_MS - 300, {
+      listDueChecks: () => Promise.resolve([{ ...dueCheck(1), isUp }]),
+      probe: () => Promise.resolve(answered(status)),
+      batcher: { add: (_result, news) => Promise.resolve(void told.push(news)) },
+    });
+    await check(PLACE, PHASE_MS);
+    t.deepEqual(told, [mayBeNews]);
+  });
+}
 
 test('a batch that the queue refuses is offered again until it takes it', async (t) => {
   let refusals = 3;
@@ -127,7 +144,7 @@ test('a batch that the queue refuses is offered again until it takes it', async 
     maxResults: 10,
     pause: (ms) => Promise.resolve(void pauses.push(ms)),
   });
-  await batcher.add({ monitorNo: 1 } as ResultPayload);
+  await batcher.add({ monitorNo: 1 } as ResultPayload, false);
   t.deepEqual(pauses, [1000, 1000, 1000]);
 });
 
