@@ -25,24 +25,33 @@ export async function inTransaction<Result>(database: Database, work: (transacti
 
 /** Runs a transaction on a client of the pool, and again where PostgreSQL chose it as the victim of a deadlock. */
 export async function inPoolTransaction<Result>(database: Database, work: (run: Run, client: PoolClient) => Promise<Result>): Promise<Result> {
-  return await repeatedly(async () => {
-    const client = await database.pool.connect();
-    let broken = false;
-    try {
+  return await repeatedly(() =>
+    withClient(database, async (client) => {
       await client.query('BEGIN');
       const result = await work(runOn(client), client);
       await client.query('COMMIT');
       return result;
-    } catch (error) {
-      // A connection that cannot roll back is of no use to anyone else.
-      await client.query('ROLLBACK').catch(() => {
-        broken = true;
-      });
-      throw error;
-    } finally {
-      client.release(broken);
-    }
-  });
+    }),
+  );
+}
+
+/**
+ * Lends a connection of the pool. After a failure it is closed, which ends its transaction and its locks whatever state it was in. While
+ * it is lent nobody else hears its errors, and one that breaks between two statements would end the process.
+ */
+export async function withClient<Result>(database: Database, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await database.pool.connect();
+  let isSound = false;
+  const onError = () => undefined;
+  client.on('error', onError);
+  try {
+    const result = await work(client);
+    isSound = true;
+    return result;
+  } finally {
+    client.removeListener('error', onError);
+    client.release(!isSound);
+  }
 }
 
 /** SQLSTATEs after which the same transaction may simply run again: deadlock, serialization failure. */

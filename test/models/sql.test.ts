@@ -1,0 +1,39 @@
+import test from 'ava';
+import { withAdvisoryLock } from '../../models/advisory-lock.ts';
+import { inPoolTransaction, withClient } from '../../models/sql.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
+
+const BACKEND = 'SELECT pg_backend_pid() AS pid';
+
+test('a lent connection that breaks between two statements costs its borrower an error, not the process', async (t) => {
+  const { database } = await openTestRuntime(t);
+  await t.throwsAsync(
+    withClient(database, async (client) => {
+      const { rows } = await client.query<{ pid: number }>(BACKEND);
+      const gone = new Promise((resolve) => client.once('end', resolve));
+      await database.pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
+      await gone;
+      await client.query('SELECT 1');
+    }),
+  );
+  t.is((await database.pool.query('SELECT 1')).rowCount, 1);
+});
+
+test('a transaction that fails leaves nothing behind, neither rows nor locks nor its connection', async (t) => {
+  const { database, tenantId } = await openTestRuntime(t);
+  const failed = inPoolTransaction(database, async (run) => {
+    await run(`UPDATE tenants SET name = 'changed' WHERE id = $1`, [tenantId]);
+    throw new Error('half-way');
+  });
+  await t.throwsAsync(failed, { message: 'half-way' });
+  const { rows } = await database.pool.query<{ name: string }>('SELECT name FROM tenants WHERE id = $1 FOR UPDATE', [tenantId]);
+  t.is(rows[0]?.name, tenantId);
+});
+
+test('of two that want a lock one does its work, and it is free again after a failure', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const inner = await withAdvisoryLock(database, 'chore', async () => [await withAdvisoryLock(database, 'chore', () => Promise.resolve('done twice'))]);
+  t.deepEqual(inner, [null]);
+  await t.throwsAsync(withAdvisoryLock(database, 'chore', () => Promise.reject(new Error('failed'))), { message: 'failed' });
+  t.is(await withAdvisoryLock(database, 'chore', () => Promise.resolve('done')), 'done');
+});
