@@ -29,7 +29,7 @@ export async function idle({ isQuick, report, withStand }: BenchContext): Promis
     }
     const seconds = isQuick ? 20 : 60;
     // The first checks decide every monitor's first status, which later ones do not.
-    await delay(isQuick ? 30_000 : 65_000);
+    await delay(65_000);
     const pids = [service.program.pid];
     const before = await cpuSecondsOf(pids);
     await delay(seconds * 1000);

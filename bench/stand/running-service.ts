@@ -12,7 +12,7 @@ const POLL_MS = 20;
 
 /** Starts the whole service and waits until `/readyz` says that it is. */
 export function startService(stand: Stand, env: Record<string, string>): Promise<Service> {
-  return start(stand, ['cli/spotcheck.ts', 'start'], env);
+  return start(stand, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
 }
 
 /** Starts the API alone. */
