@@ -1,30 +1,17 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
+import { apiClient, type ApiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
+import { startFleet } from '../helpers/fleet.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received, type Receiver } from '../helpers/webhook-receiver.ts';
-
-type Client = (method: string, path: string, body?: object) => Promise<{ status: number; json: Record<string, unknown> }>;
-
-function clientOf(url: string, token: string): Client {
-  return async (method, path, body) => {
-    const response = await fetch(`${url}/v1${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
-  };
-}
 
 async function startTarget(t: ExecutionContext) {
   const health = { status: 200 };
@@ -36,7 +23,7 @@ async function startTarget(t: ExecutionContext) {
 }
 
 /** The story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook says that too. */
-async function tellStory(t: ExecutionContext, call: Client, receiver: Receiver): Promise<void> {
+async function tellStory(t: ExecutionContext, call: ApiClient, receiver: Receiver): Promise<void> {
   const target = await startTarget(t);
   const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
   t.is(channel.status, 201, JSON.stringify(channel.json));
@@ -83,13 +70,13 @@ test('npm start on an empty folder: a stranger sees a monitor go down and up at 
   const [, token = ''] = /API token\s+(spk_\S+)/.exec(service.output()) ?? [];
   t.is((await fetch(`${url}/readyz`)).status, 200);
 
-  await tellStory(t, clientOf(url, token), receiver);
+  await tellStory(t, apiClient(url, token), receiver);
 
   t.is(await service.stop(), 0, service.output());
   const again = startProgram(t, ['cli/spotcheck.ts', 'start'], env);
   const [, sameInstallation = ''] = await outputMatching(again, /ready at (\S+)/);
   t.notRegex(again.output(), /API token/);
-  t.is(((await clientOf(sameInstallation, token)('GET', '/incidents')).json['incidents'] as unknown[]).length, 1);
+  t.is(((await apiClient(sameInstallation, token)('GET', '/incidents')).json['incidents'] as unknown[]).length, 1);
   t.is(await again.stop('SIGINT'), 0);
 });
 
@@ -98,26 +85,14 @@ for (const backend of listQueueBackends()) {
     const { databaseUrl, drop } = await createTestDatabase();
     t.teardown(drop);
     const receiver = await startReceiver(t);
-    const token = `spk_${randomBytes(24).toString('base64url')}`;
-    const env = {
+    const fleet = await startFleet(t, {
       DATABASE_URL: databaseUrl,
-      ...(backend.redisUrl !== null && { REDIS_URL: `${backend.redisUrl}/1` }),
-      SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-      BOOTSTRAP_TOKEN: token,
-      ALLOW_PRIVATE_NETWORK: 'true',
-      PUBLIC_URL: 'http://localhost:3000',
-      PORT: '0',
-      AGENT_REGION: 'hanoi',
       NODE_EXTRA_CA_CERTS: receiver.caFile,
-    };
-    t.is(await startProgram(t, ['cli/spotcheck.ts', 'migrate'], env).exited, 0);
-    const web = startProgram(t, ['api/main.ts'], env);
-    const workers = ['check', 'evaluate', 'deliver', 'maintain', 'clock'].map((name) => startProgram(t, ['workers/main.ts', name], env));
-    const [, port = ''] = await outputMatching(web, /"port":(\d+)/);
-    await Promise.all(workers.map((worker) => outputMatching(worker, /process\.started/)));
+      ...(backend.redisUrl !== null && { REDIS_URL: `${backend.redisUrl}/1` }),
+    });
 
-    await tellStory(t, clientOf(`http://127.0.0.1:${port}`, token), receiver);
+    await tellStory(t, fleet.call, receiver);
 
-    for (const program of [web, ...workers]) t.is(await program.stop(), 0, program.output());
+    for (const program of fleet.programs) t.is(await program.stop(), 0, program.output());
   });
 }
