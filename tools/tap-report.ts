@@ -4,8 +4,11 @@ const RESULT = /^(ok|not ok) \d+ - (.*?)(?: # (SKIP|TODO))?$/;
 const PLAN = /^1\.\.\d+$/;
 const SUMMARY = /^# (tests|pass|fail|skip) (\d+)$/;
 
+/** As much of a failure as is said again at the end, where those look first who see only the last of a long run. */
+const REPEATED_LINES = 30;
+
 /**
- * Reads TAP 13 as ava writes it, prints it for people and counts. Everything that is not a pass counts as failed: crashed files, uncaught
+ * Reads TAP 13 as ava writes it, prints it for people, failures once more at the end, and counts. Everything that is not a pass counts as failed: crashed files, uncaught
  * exceptions, failed hooks and timeouts have result lines of their own, and tests that never came to run are in the closing sum only. A
  * skipped test is neither.
  */
@@ -14,6 +17,8 @@ export async function reportTap(lines: AsyncIterable<string>, print: (line: stri
   let failed = 0;
   let failedInSummary = 0;
   let isAtEnd = false;
+  const failures: string[][] = [];
+  let isFailing = false;
   for await (const line of lines) {
     const [, outcome, title, directive] = RESULT.exec(line) ?? [];
     const [, sum, count] = isAtEnd ? (SUMMARY.exec(line) ?? []) : [];
@@ -22,9 +27,16 @@ export async function reportTap(lines: AsyncIterable<string>, print: (line: stri
     else if (outcome === 'ok') passed += 1;
     else if (outcome === 'not ok') failed += 1;
     if (outcome !== undefined && directive !== 'SKIP') print(`${outcome === 'ok' ? '✔' : '✘'} ${title}`);
+    if (outcome !== undefined) isFailing = outcome === 'not ok' && directive !== 'SKIP';
+    if (outcome !== undefined && isFailing) failures.push([`✘ ${title}`]);
     if (PLAN.test(line)) isAtEnd = true;
-    else if (outcome === undefined && sum === undefined && !isFrame(line)) print(line);
+    else if (outcome === undefined && sum === undefined && !isFrame(line)) {
+      print(line);
+      if (isFailing && !isAtEnd) failures.at(-1)?.push(line);
+    }
   }
+  if (failures.length > 0) print('What failed, once more:');
+  for (const failure of failures) for (const line of failure.slice(0, REPEATED_LINES)) print(line);
   return { passed, failed: Math.max(failed, failedInSummary) };
 }
 
