@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { readFleetEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
-import { listSharedRegions } from '../models/agents.ts';
+import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, requireDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { createSecretBox } from '../models/secret-box.ts';
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   await requireDatabase(database);
   const backend = openQueueBackend({ databaseUrl, redisUrls: environment.redisUrl?.split(',') ?? [], onError: (error) => log.warn({ err: error }, 'queue.error') });
   const queues = openJobQueues(backend);
-  registerQueueMetrics(registry, queues, () => listSharedRegions(database));
+  registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const { telegram, slack, ...config } = environment;
   const api = await serveApi({
     port: environment.port,

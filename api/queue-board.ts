@@ -3,7 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
 import express, { type RequestHandler, type Router } from 'express';
 import type { Database } from '../models/database.ts';
-import { listSharedRegions } from '../models/agents.ts';
+import { listCheckRegions } from '../models/agents.ts';
 import { listPhaseNames } from '../models/checks.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
 import type { CheckJob } from '../queues/payloads.ts';
@@ -36,7 +36,7 @@ export function createQueueBoard({ database, queues, now }: QueueBoardOptions): 
 
   const refresh = async () => {
     refreshedAtMs = now();
-    const regions = await listSharedRegions(database);
+    const regions = await listCheckRegions(database);
     for (const region of regions.values()) queues.checkQueue(region);
     namesByAgent = new Map(await Promise.all([...regions.keys()].map(async (agentNo) => [agentNo, await listPhaseNames(database, agentNo, NAMES_PER_JOB)] as const)));
     const adapters = queues.all().map((queue) => {

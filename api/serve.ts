@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { listSharedRegions } from '../models/agents.ts';
+import { listCheckRegions } from '../models/agents.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { openWebhookSending } from '../notifications/webhook/sending.ts';
@@ -41,7 +41,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     {
       database,
       rateLimitStore: backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
-      onScheduleChange: createScheduleNotifier(queues, () => listSharedRegions(database)),
+      onScheduleChange: createScheduleNotifier(queues, () => listCheckRegions(database)),
       sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
       isQueueReachable: () => backend.isReachable(),
       metrics: options.registry,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { phaseCount } from '../core/phases.ts';
 import type { MonitorSettings } from '../core/monitor.ts';
-import { listSharedRegions, registerSharedAgent } from '../models/agents.ts';
+import { listCheckRegions, registerSharedAgent } from '../models/agents.ts';
 import { createIdSource } from '../models/ids.ts';
 import { createMonitor } from '../models/monitors.ts';
 import { openQueueBackend } from '../queues/connection.ts';
@@ -44,7 +44,7 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
       const queues = openJobQueues(queueBackend);
       creating.defer(() => queueBackend.close());
       creating.defer(() => queues.close());
-      const notify = createScheduleNotifier(queues, () => listSharedRegions(database));
+      const notify = createScheduleNotifier(queues, () => listCheckRegions(database));
       const startedAt = performance.now();
       let created = 0;
       await Promise.all(

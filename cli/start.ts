@@ -11,7 +11,7 @@ import { closeDatabase } from '../models/database.ts';
 import { migrate } from '../models/migrate.ts';
 import { migrateQueues } from '../queues/migrate.ts';
 import { openRuntime } from '../workers/open-runtime.ts';
-import { startCheck } from '../workers/processes/check.ts';
+import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
@@ -82,6 +82,7 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
   running.unshift(startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }));
   running.unshift(await startEvaluate(runtime));
   for (const region of agentRegions) running.unshift(await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork }));
+  running.unshift(startServiceCheck(runtime, { allowPrivateNetwork }));
   running.unshift(startMaintain(runtime));
   running.unshift(startClock(runtime));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, slug, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
+import { databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 import { ConfigurationError, problemsOf, secret, variable, withoutEmpty, type Problem } from './variables.ts';
 
@@ -44,7 +44,7 @@ export const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
 export const httpUrl = variable('an http:// or https:// URL without query', urlOf('http:', 'https:'));
 const boolean = variable('true or false', flag);
 const text = variable('one line of text', oneLine);
-const region = variable('a name of lower-case letters, digits and hyphens, at most 32', slug);
+const region = variable('a name of lower-case letters, digits and hyphens, at most 32, other than service', regionName);
 
 const VARIABLES = z.object({
   PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).default(3000),
@@ -57,7 +57,7 @@ const VARIABLES = z.object({
   BOOTSTRAP_PASSWORD: secret(text.optional()),
   ALLOW_PRIVATE_NETWORK: boolean.optional(),
   PLAN_COUNT_LIMITS: boolean.optional(),
-  AGENT_REGIONS: variable('names of lower-case letters, digits and hyphens, comma-separated, each once', listOf(slug)).default(['local']),
+  AGENT_REGIONS: variable('names of lower-case letters, digits and hyphens, comma-separated, each once, none of them service', listOf(regionName)).default(['local']),
   AGENT_REGION: region.optional(),
   SELF_CHECK_HOSTS: variable('host:port, comma-separated, each once', listOf(hostAndPort)).default([]),
   DELIVERY_RETRY_SECONDS: variable(`seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`, retrySeconds).default([5, 25, 125]),

@@ -29,9 +29,9 @@ export function flag(text: string): boolean | null {
   return FLAGS[text.toLowerCase()] ?? null;
 }
 
-/** A name that fits in queue names and URLs. */
-export function slug(text: string): string | null {
-  return SLUG.test(text) ? text : null;
+/** A name that fits in queue names and URLs; `service` stands for the service's own checks. */
+export function regionName(text: string): string | null {
+  return SLUG.test(text) && text !== 'service' ? text : null;
 }
 
 export function oneLine(text: string): string | null {

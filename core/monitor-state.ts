@@ -1,6 +1,6 @@
-import { decide, freshnessMs, undecidedMs, type Decision, type Tally } from './quorum.ts';
+import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote, type Tally } from './quorum.ts';
 import type { MonitorState } from './state.ts';
-import { evidenceFor, stepSource, voteOf, type Evidence, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
+import { evidenceFor, isSilent, stepSource, voteOf, type Evidence, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
 import type { Verdict } from './verdict.ts';
 
 /** One assigned source: its streaks, and when its newest result, of whatever verdict, was due (null = none). */
@@ -51,15 +51,16 @@ export function applyResult(
 }
 
 /**
- * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes stale. Only a sweep
- * that knows that we ourselves were watching all the while may say unknown (`mayBecomeUnknown`); a single result never does.
+ * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes stale. That a decided
+ * monitor became unknown for lack of results is for a sweep to say that knows that we ourselves were watching all the while
+ * (`mayBecomeUnknown`); a result says it only where it and every other source report that they cannot tell.
  */
 export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; mayBecomeUnknown: boolean }): Change | null {
   if (monitor.state === 'paused') return null;
   const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor.intervalSeconds, when.nowMs) }));
   const { decision, tally } = decide(votes, monitor.quorum);
   if (decision === monitor.state) return null;
-  if (decision === 'unknown' && !(when.mayBecomeUnknown && isSilentForLong(monitor, when.nowMs))) return null;
+  if (decision === 'unknown' && !mayBeUnknown(monitor, votes, when)) return null;
   const { cause, reason } = explain(monitor, { decision, tally }, when.nowMs);
   return {
     from: monitor.state,
@@ -105,6 +106,12 @@ export function isDecided(state: MonitorState): boolean {
 
 function isFresh(source: Source, intervalSeconds: number, nowMs: number): boolean {
   return source.online && source.newestAtMs !== null && nowMs - source.newestAtMs <= freshnessMs(intervalSeconds);
+}
+
+function mayBeUnknown(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { nowMs: number; mayBecomeUnknown: boolean }): boolean {
+  if (when.mayBecomeUnknown) return isSilentForLong(monitor, when.nowMs);
+  const isHeard = monitor.sources.every((source, index) => votes[index]?.fresh === true && (votes[index].vote !== null || isSilent(source.state)));
+  return isHeard && monitor.sources.length > 0 && isDecided(monitor.state);
 }
 
 /** A monitor that never got decided has its own patience; one that was decided has spent it in its sources' freshness. */

@@ -27,8 +27,8 @@ export type Evidence = {
  */
 export type Gauge = { tripped: boolean | null; streak: readonly Evidence[]; decidedBy: readonly Evidence[] };
 
-/** Why a source measured and does not vote; what a probe that crashed leaves has no cause. */
-export type Abstention = { cause: string | null; reason: string | null };
+/** Why a source measured and came to no vote; what a probe that crashed leaves has no cause. `inARow` counts no further than to where the source falls silent. */
+export type Abstention = { cause: string | null; reason: string | null; inARow: number };
 
 /**
  * Where one source of a monitor stands (D-40): `failing` looks at down results, `impaired` at down and degraded ones.
@@ -44,6 +44,9 @@ export type SourceState = {
 
 export type Thresholds = { downAfterFailures: number; upAfterSuccesses: number };
 
+/** A source that votes goes on with its vote for two results that are none; with the third in a row it says nothing any more (D-42). */
+const SILENT_AFTER = 3;
+
 const UNSETTLED: Gauge = { tripped: null, streak: [], decidedBy: [] };
 
 /**
@@ -57,7 +60,9 @@ export function stepSource(state: SourceState | null, result: VotedResult, thres
   const base = before ?? { checksVersion: result.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing: UNSETTLED, impaired: UNSETTLED };
   if (result.verdict === 'none') {
     const { cause, reason } = result;
-    return base.abstention?.reason === reason ? base : { ...base, newestAtMs: result.dueAtMs, abstention: { cause, reason } };
+    const inARow = Math.min((base.abstention?.inARow ?? 0) + 1, SILENT_AFTER);
+    const isKnown = base.abstention?.inARow === inARow && base.abstention.reason === reason;
+    return isKnown ? base : { ...base, newestAtMs: result.dueAtMs, abstention: { cause, reason, inARow } };
   }
   const evidence = evidenceOf(result, result.verdict);
   const failing = stepGauge(base.failing, { evidence, bad: result.verdict === 'down' }, thresholds);
@@ -66,9 +71,14 @@ export function stepSource(state: SourceState | null, result: VotedResult, thres
   return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing, impaired };
 }
 
-/** What a source says now; null while it says nothing: unsettled, or its newest result was no vote. */
+/** True for a source that could not tell three times in a row. */
+export function isSilent(state: SourceState | null): boolean {
+  return state?.abstention?.inARow === SILENT_AFTER;
+}
+
+/** What a source says now; null while it says nothing: unsettled, or silent. */
 export function voteOf(state: SourceState | null): Verdict | null {
-  if (state === null || state.abstention !== null) return null;
+  if (state === null || isSilent(state)) return null;
   if (state.failing.tripped === true) return 'down';
   if (state.failing.tripped === null || state.impaired.tripped === null) return null;
   return state.impaired.tripped ? 'degraded' : 'up';

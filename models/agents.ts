@@ -24,7 +24,7 @@ export type Agent = {
 export type AgentFilter = { kind?: 'tenant' | 'first_party'; region?: string };
 
 /** What a shared agent probes today. */
-const SHARED_CAPABILITIES = ['http'];
+const SHARED_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'];
 
 /** The agents that a tenant may use: the shared ones and its own, by creation, then id. */
 export async function listAgents(
@@ -109,9 +109,9 @@ export async function touchAgent(database: Database, agentNo: number, nowMs: num
   await runWith(database)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [agentNo, Math.floor(nowMs / 1000)]);
 }
 
-/** The region of every shared agent by its number: which queue its checks go to. */
-export async function listSharedRegions(database: Database): Promise<Map<number, string>> {
-  const records = await database.records.agents.findAll({ where: { kind: 'first_party' } });
+/** The region of every agent that checks for the queue, by its number: the shared ones, and the service itself. Check queues are named by it. */
+export async function listCheckRegions(database: Database): Promise<Map<number, string>> {
+  const records = await database.records.agents.findAll({ where: { kind: ['first_party', 'service'] } });
   return new Map(records.map((record) => [record.no, record.region ?? record.name]));
 }
 

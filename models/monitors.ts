@@ -1,5 +1,5 @@
 import { Op, type Transaction, type WhereOptions } from 'sequelize';
-import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../core/monitor.ts';
+import { isAgentChecked, type Monitor, type MonitorSecrets, type MonitorSettings, type MonitorType } from '../core/monitor.ts';
 import type { MonitorStatus } from '../core/state.ts';
 import type { MonitorState } from '../core/state.ts';
 import { isScheduled, type ScheduleChange } from '../core/schedule.ts';
@@ -187,7 +187,10 @@ async function isAtLimit(database: Database, { tenantId, limit }: { tenantId: st
 
 async function place(database: Database, { monitor, agentIds }: { monitor: Monitor; agentIds: readonly string[] }, transaction: Transaction): Promise<ScheduleChange> {
   const run = runWith(database, transaction);
-  const agents = agentIds.length === 0 ? [] : await run<{ no: number }>('SELECT no FROM agents WHERE id = ANY($1::text[])', [agentIds]);
+  // What no agent checks has the service itself for its one source.
+  const agents = isAgentChecked(monitor.type)
+    ? await run<{ no: number }>('SELECT no FROM agents WHERE id = ANY($1::text[])', [agentIds])
+    : await run<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
   return await placeMonitor(run, {
     monitorNo: monitor.no,
     agentNos: agents.map((agent) => agent.no),

@@ -7,7 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
 import { requireDatabase } from '../models/database.ts';
 import { openRuntime } from './open-runtime.ts';
-import { startCheck } from './processes/check.ts';
+import { startCheck, startServiceCheck } from './processes/check.ts';
 import { startClock } from './processes/clock.ts';
 import { startDeliver } from './processes/deliver.ts';
 import { startEvaluate } from './processes/evaluate.ts';
@@ -18,16 +18,20 @@ import { stopAll } from './stop.ts';
 /** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 25_000;
 
-type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess> | RunningProcess;
+type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess[]> | RunningProcess[];
 
 /** The Procfile's worker processes by name. */
 const PROCESSES: Readonly<Record<string, Start>> = {
-  check: (runtime, { agentRegion, allowPrivateNetwork }) => startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork }),
-  evaluate: (runtime) => startEvaluate(runtime),
-  deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds }) =>
+  check: async (runtime, { agentRegion, allowPrivateNetwork }) => [
+    await startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork }),
+    startServiceCheck(runtime, { allowPrivateNetwork }),
+  ],
+  evaluate: async (runtime) => [await startEvaluate(runtime)],
+  deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds }) => [
     startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }),
-  maintain: (runtime) => startMaintain(runtime),
-  clock: (runtime) => startClock(runtime),
+  ],
+  maintain: (runtime) => [startMaintain(runtime)],
+  clock: (runtime) => [startClock(runtime)],
 };
 
 async function main(name: string): Promise<void> {
@@ -50,7 +54,7 @@ async function main(name: string): Promise<void> {
   });
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
   await requireDatabase(runtime.database);
-  const running = [await start(runtime, environment)];
+  const running = await start(runtime, environment);
   if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort }));
   log.info({}, 'process.started');
   const stop = async (signal: string) => {

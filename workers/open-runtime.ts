@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { listSharedRegions } from '../models/agents.ts';
+import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, openDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
@@ -36,7 +36,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     onError: (error) => log.warn({ err: error }, 'queue.error'),
   });
   const queues = openJobQueues(backend);
-  registerQueueMetrics(registry, queues, () => listSharedRegions(database));
+  registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const runtime = { database, backend, queues, log, metrics: createWorkerMetrics(registry), newId: createIdSource(), now: Date.now, publicUrl: options.publicUrl };
   return {
     runtime,

@@ -119,6 +119,18 @@ test('an offline place does not vote', (t) => {
   t.is(reconsider(offline, { nowMs: START_MS + 1000, mayBecomeUnknown: true })?.to, 'unknown');
 });
 
+test('a place that cannot tell three times in a row makes a decided monitor unknown at once, with its reason', (t) => {
+  const blind = [60, 120, 180].map((second) => ({ ...sent(1, second, 'none'), reason: 'The registry does not answer' }));
+  const { changes } = play(monitorOf(1), [sent(1, 0, 'up'), ...blind]);
+  t.is(changes.length, 2);
+  t.like(changes[1], { from: 'up', to: 'unknown', detectedAtMs: START_MS + 180_500, reason: 'The registry does not answer' });
+});
+
+test('a place that cannot tell beside one that has not reported says nothing of the whole', (t) => {
+  const blind = [60, 120, 180].map((second) => sent(1, second, 'none'));
+  t.deepEqual(play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 0, 'up'), ...blind]).changes.map(({ to }) => to), ['up']);
+});
+
 test('a raised quorum takes back what too few places said', (t) => {
   const results = [0, 60, 120].flatMap((second) => [sent(1, second, 'down'), sent(2, second + 1, 'up')]);
   const { monitor } = play(monitorOf(2, { quorum: 1 }), results);

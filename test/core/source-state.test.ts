@@ -34,7 +34,13 @@ const CASES: readonly { verdicts: Vote[]; vote: Verdict | null }[] = [
   { verdicts: ['up', 'down', 'degraded', 'down'], vote: 'degraded' },
   { verdicts: ['up', 'down', 'down', 'degraded', 'degraded'], vote: 'degraded' },
   { verdicts: ['up', 'down', 'none', 'down'], vote: 'down' },
-  { verdicts: ['up', 'none'], vote: null },
+  { verdicts: ['up', 'none'], vote: 'up' },
+  { verdicts: ['up', 'none', 'none'], vote: 'up' },
+  { verdicts: ['up', 'none', 'none', 'none'], vote: null },
+  { verdicts: ['up', 'none', 'none', 'none', 'none'], vote: null },
+  { verdicts: ['up', 'none', 'none', 'up', 'none', 'none'], vote: 'up' },
+  { verdicts: ['up', 'none', 'none', 'none', 'up'], vote: 'up' },
+  { verdicts: ['up', 'none', 'none', 'none', 'down'], vote: 'up' },
   { verdicts: ['none'], vote: null },
   { verdicts: ['up', 'none', 'up'], vote: 'up' },
 ];
@@ -84,11 +90,17 @@ test('what decided is kept as evidence, first failure first', (t) => {
   t.deepEqual(state?.failing.decidedBy.map((evidence) => [evidence.atMs, evidence.cause]), [[2, 'cause_2'], [3, 'cause_3']]);
 });
 
-test('what a source says of its missing vote is kept once, renewed when it changes, and gone with the next vote', (t) => {
+test('a source that cannot tell falls silent with the third result in a row and then needs no write', (t) => {
+  const silent = settled(['up', 'none', 'none', 'none']);
+  t.like(silent.abstention, { inARow: 3 });
+  const repeated = { ...result(5, 'none'), cause: silent.abstention?.cause ?? null };
+  t.is(stepSource(silent, repeated, THRESHOLDS), silent);
+});
+
+test('what a source says of its missing vote is renewed when it changes, and gone with the next vote', (t) => {
   const first = stepSource(settled(['up']), { ...result(2, 'none'), reason: 'this' }, THRESHOLDS);
-  t.like(first.abstention, { reason: 'this' });
-  t.is(stepSource(first, { ...result(3, 'none'), reason: 'this' }, THRESHOLDS), first);
+  t.like(first.abstention, { reason: 'this', inARow: 1 });
   const second = stepSource(first, { ...result(3, 'none'), reason: 'that' }, THRESHOLDS);
-  t.like(second.abstention, { reason: 'that' });
+  t.like(second.abstention, { reason: 'that', inARow: 2 });
   t.is(stepSource(second, result(4, 'up'), THRESHOLDS).abstention, null);
 });

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { Monitor, MonitorSettings } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
-import { listSharedRegions, registerSharedAgent, type Agent } from '../../models/agents.ts';
+import { listCheckRegions, registerSharedAgent, type Agent } from '../../models/agents.ts';
 import { createMonitor } from '../../models/monitors.ts';
 import { createPartitions, type MeasuredResult } from '../../models/check-results.ts';
 import { createTenant } from '../../models/tenants.ts';
@@ -52,7 +52,7 @@ export async function openTestRuntime(t: ExecutionContext, backend?: QueueBacken
     tenantId,
     logLines,
     scheduleChanges,
-    listRegions: () => listSharedRegions(runtime.database),
+    listRegions: () => listCheckRegions(runtime.database),
     addAgent: (region) => registerSharedAgent(runtime.database, { newId: runtime.newId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: runtime.now() }),
     async addMonitor(agents, settings = {}) {
       const created = await createMonitor(

@@ -91,7 +91,7 @@ test("deleting a customer's agent takes it off its monitors and lowers their quo
 test('monitors that were made before the first shared agent get their sources when it comes', async (t) => {
   const runtime = await openTestRuntime(t);
   const monitor = await runtime.addMonitor([]);
-  await runtime.addMonitor([], { type: 'tcp', target: '127.0.0.1:9' });
+  await runtime.addMonitor([], { type: 'dns', target: 'example.com' });
   t.deepEqual(await assignMissingSources(runtime.database, chooseDefaultSources), { occupied: [], emptied: [] });
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
   const change = await assignMissingSources(runtime.database, chooseDefaultSources);

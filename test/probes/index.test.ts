@@ -1,12 +1,14 @@
 import test from 'ava';
 import { judgeObservation } from '../../core/judge.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
-import { createProbe } from '../../probes/index.ts';
+import { openAgentProbe } from '../../probes/index.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 
-const probe = createProbe({ allowPrivateNetwork: true });
+const { probe, close } = openAgentProbe({ allowPrivateNetwork: true });
 const search = createPatternSearch();
+
+test.after.always(close);
 
 test('an http target is measured and judged by its own protocol', async (t) => {
   const { port } = await startHttpServer(t, (_, response) => response.writeHead(503).end());

@@ -53,6 +53,7 @@ async function runCheck(check: DueCheck, { place, phaseBeginsAtMs }: Tick, depen
   if (startAtMs === null) return null;
   await dependencies.waitUntil(startAtMs);
   const { startedAtMs, observation, judgement } = await dependencies.gate(() => measure(check, dependencies));
+  const latencyMs = observation?.latencyMs ?? null;
   const result: ResultPayload = {
     monitorNo: check.monitorNo,
     agentNo,
@@ -62,7 +63,7 @@ async function runCheck(check: DueCheck, { place, phaseBeginsAtMs }: Tick, depen
     verdict: judgement.verdict,
     cause: judgement.cause,
     reason: judgement.reason,
-    latencyMs: observation?.type === 'http' ? Math.round(observation.latencyMs) : null,
+    latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
   };
   dependencies.onCheck({ check, result, latenessMs: startedAtMs - dueAtMs });

@@ -1,5 +1,5 @@
 import { chooseDefaultSources } from '../../core/default-sources.ts';
-import { assignMissingSources, listSharedRegions } from '../../models/agents.ts';
+import { assignMissingSources, listCheckRegions } from '../../models/agents.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { listDueDeliveries } from '../../models/deliveries.ts';
 import { listOccupiedPhases } from '../../models/schedule.ts';
@@ -21,7 +21,7 @@ const ROUND_MS = 10_000;
 export async function reconcile({ database, queues, metrics, now, log }: Runtime): Promise<{ schedules: number; deliveries: number }> {
   const mended = await withAdvisoryLock(database, 'reconcile', async () => {
     const nowMs = now();
-    const regions = await listSharedRegions(database);
+    const regions = await listCheckRegions(database);
     await queues.applyScheduleChange(await assignMissingSources(database, chooseDefaultSources), regions);
     const thorough = nowMs % THOROUGH_EVERY_MS < ROUND_MS;
     const schedules = await queues.reconcileSchedules(await listOccupiedPhases(database), regions, { nowMs, thorough });
