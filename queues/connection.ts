@@ -29,6 +29,11 @@ export type QueueBackend = {
   redis: Redis | Cluster | null;
   createQueue<Data>(name: string): Queue<Data>;
   createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions): Worker<Data>;
+  /**
+   * Runs a change of job schedulers by itself, whoever else changes some. On PostgreSQL two changes of one scheduler at once can leave two
+   * jobs; Redis runs each as one script.
+   */
+  exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /** True when the backend answers within a second. */
   isReachable(): Promise<boolean>;
   /** Closes the connections; queues and workers are closed before. */
@@ -63,11 +68,11 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
   };
-  const openPool = (connectionTimeoutMillis: number) => {
+  // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
+  const openPool = (connectionTimeoutMillis: number, max = 2) => {
     const pool = new Pool({
       connectionString: databaseUrl,
-      // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
-      max: 2,
+      max,
       application_name: 'spotcheck queue',
       keepAlive: true,
       connectionTimeoutMillis,
@@ -79,6 +84,8 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     return pool;
   };
   const producers = openPool(COMMAND_TIMEOUT_MS);
+  // Of one connection: whoever has it, has the changes of this process in line behind it.
+  const changers = openPool(QUERY_TIMEOUT_MS, 1);
   return {
     kind: 'postgres',
     redis: null,
@@ -93,6 +100,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       worker.on('error', onError);
       return asCommonWorker<Data>(worker);
     },
+    exclusively: (change) => holdingLock(changers, change),
     isReachable: () => answersInTime(producers.query('SELECT 1')),
     close: async () => {
       isClosing = true;
@@ -125,11 +133,29 @@ function redisBackend({ redisUrls, prefix = 'spotcheck', onError }: QueueBackend
       worker.on('error', onError);
       return asCommonWorker<Data>(worker);
     },
+    exclusively: (change) => change(),
     isReachable: () => answersInTime(producer.ping()),
     close: async () => {
       await Promise.all(clients.map(leaveRedis));
     },
   };
+}
+
+/** The lock ends with its transaction, and so with its connection where that breaks. */
+async function holdingLock<Result>(pool: Pool, work: () => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    await client.query(`SELECT pg_advisory_xact_lock(hashtext('spotcheck:schedulers'))`);
+    return await work();
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    await client.query('COMMIT').catch((error: Error) => (failure = error));
+    client.release(failure);
+  }
 }
 
 /** Producers fail fast when Redis is away; workers wait for it as long as it takes. */

@@ -22,8 +22,8 @@ export type JobQueues = {
   enqueueResults(results: ResultPayload[]): Promise<void>;
   /** Adds the job of one attempt; its id is that of delivery and attempt, so that adding it twice makes one job. */
   enqueueDelivery(attempt: { deliveryId: string; attempt: number; delayMs: number }): Promise<void>;
-  /** Adds first attempts in bulk. */
-  enqueueDeliveries(deliveryIds: readonly string[]): Promise<void>;
+  /** Adds first attempts, a job for each channel's. */
+  enqueueDeliveries(deliveries: readonly { id: string; channelId: string }[]): Promise<void>;
   /** Adds a chore unless one of its kind is still waiting or running. */
   enqueueChore(chore: Chore): Promise<void>;
   /** A region's check queue. */
@@ -53,18 +53,18 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     async applyScheduleChange(change, regions) {
       for (const place of change.emptied) {
         const queue = queueOf(place, regions);
-        if (queue !== null) await removePhase(queue, place);
+        if (queue !== null) await backend.exclusively(() => removePhase(queue, place));
       }
       for (const place of change.occupied) {
         const queue = queueOf(place, regions);
-        if (queue !== null) await addPhase(queue, place);
+        if (queue !== null) await backend.exclusively(() => addPhase(queue, place));
       }
     },
     async reconcileSchedules(occupied, regions, when) {
       let mended = 0;
       for (const [agentNo, region] of regions) {
         const places = occupied.filter((place) => place.agentNo === agentNo);
-        const { added, removed } = await reconcileQueue(checkQueue(region), places, when);
+        const { added, removed } = await reconcileQueue(checkQueue(region), places, { ...when, exclusively: backend.exclusively });
         mended += added + removed;
       }
       return mended;
@@ -73,11 +73,12 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
       await evaluate.add('results', { results }, EVALUATE_OPTIONS);
     },
     async enqueueDelivery({ deliveryId, attempt, delayMs }) {
-      await deliver.add('deliver', { deliveryId }, attemptOptions(deliveryId, attempt, delayMs));
+      await deliver.add('deliver', { deliveryIds: [deliveryId] }, attemptOptions(deliveryId, attempt, delayMs));
     },
-    async enqueueDeliveries(deliveryIds) {
-      if (deliveryIds.length === 0) return;
-      await deliver.addBulk(deliveryIds.map((deliveryId) => ({ name: 'deliver', data: { deliveryId }, opts: attemptOptions(deliveryId, 1, 0) })));
+    async enqueueDeliveries(deliveries) {
+      if (deliveries.length === 0) return;
+      const ofChannels = [...Map.groupBy(deliveries, ({ channelId }) => channelId).values()].map((group) => group.map(({ id }) => id));
+      await deliver.addBulk(ofChannels.map((deliveryIds) => ({ name: 'deliver', data: { deliveryIds }, opts: attemptOptions(deliveryIds[0] ?? '', 1, 0) })));
     },
     async enqueueChore(chore) {
       await maintain.add(chore, {}, { jobId: chore, removeOnComplete: true, removeOnFail: true });

@@ -23,8 +23,8 @@ export type ResultPayload = {
 /** Results are the only payload that is more than ids: they are not stored before the evaluator stores them. */
 export type EvaluateJob = { results: ResultPayload[] };
 
-/** One attempt of a delivery. */
-export type DeliverJob = { deliveryId: string };
+/** One attempt of each of these deliveries, all to one channel: an alert storm is as many jobs as channels, not as many as alerts. */
+export type DeliverJob = { deliveryIds: string[] };
 
 /** One run of a chore. */
 export type MaintainJob = Record<string, never>;

@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
 import { phaseStartMs } from '../core/phases.ts';
 import type { SchedulePhase } from '../core/schedule.ts';
+import type { QueueBackend } from './connection.ts';
 import type { CheckJob } from './payloads.ts';
 
 /**
@@ -42,15 +43,15 @@ export function phaseBeginsAt(jobId: string): number {
 export async function reconcileQueue(
   queue: Queue<CheckJob>,
   occupied: readonly SchedulePhase[],
-  when: { nowMs: number; thorough: boolean },
+  when: { nowMs: number; thorough: boolean; exclusively: QueueBackend['exclusively'] },
 ): Promise<{ added: number; removed: number }> {
   if (!when.thorough && (await queue.getJobSchedulersCount()) === occupied.length) return { added: 0, removed: 0 };
   const wanted = new Map(occupied.map((place) => [schedulerId(place), place]));
   const present = await readSchedulers(queue);
   const missing = [...wanted].filter(([id, place]) => isMissing(present.get(id), place, when.nowMs));
   const surplus = [...present.keys()].filter((id) => !wanted.has(id));
-  for (const [, place] of missing) await addPhase(queue, place);
-  for (const id of surplus) await queue.removeJobScheduler(id);
+  for (const [, place] of missing) await when.exclusively(() => addPhase(queue, place));
+  for (const id of surplus) await when.exclusively(() => queue.removeJobScheduler(id));
   return { added: missing.length, removed: surplus.length };
 }
 

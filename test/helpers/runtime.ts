@@ -16,6 +16,8 @@ import type { QueueBackend } from './queue-backend.ts';
 /** What workers run on, over a database of the test's own, and short ways to fill it. */
 export type TestRuntime = Runtime & {
   databaseUrl: string;
+  /** Opens another runtime on the same servers, as another process would. */
+  open(): Runtime;
   tenantId: string;
   logLines: Record<string, unknown>[];
   addAgent(region: string): Promise<Agent>;
@@ -29,17 +31,23 @@ export type TestRuntime = Runtime & {
 export async function openTestRuntime(t: ExecutionContext, backend?: QueueBackend): Promise<TestRuntime> {
   const { databaseUrl, drop } = await createTestDatabase();
   const logLines: Record<string, unknown>[] = [];
-  const { runtime, close } = openRuntime({
+  const options = {
     databaseUrl,
     redisUrls: backend?.redisUrl ? [backend.redisUrl] : [],
     ...(backend !== undefined && { queuePrefix: `${backend.prefix}-${randomBytes(3).toString('hex')}` }),
     secretKeys: [{ id: 'test', key: randomBytes(32) }],
     publicUrl: 'http://localhost:3000',
     log: pino({ level: 'debug' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
-    registry: new Registry(),
-  });
+  };
+  const opened: ReturnType<typeof openRuntime>[] = [];
+  const open = (): Runtime => {
+    const another = openRuntime({ ...options, registry: new Registry() });
+    opened.push(another);
+    return another.runtime;
+  };
+  const runtime = open();
   t.teardown(async () => {
-    await close();
+    for (const { close } of opened) await close();
     await drop();
   });
   await createPartitions(runtime.database, runtime.now());
@@ -48,6 +56,7 @@ export async function openTestRuntime(t: ExecutionContext, backend?: QueueBacken
   const scheduleChanges: ScheduleChange[] = [];
   return {
     ...runtime,
+    open,
     databaseUrl,
     tenantId,
     logLines,

@@ -20,10 +20,9 @@ for (const backend of listQueueBackends()) {
   });
 
   test(`${backend.name}: adding a phase again, from two processes at once, leaves one job`, async (t) => {
-    const { queues } = await openTestRuntime(t, backend);
+    const { queues, open } = await openTestRuntime(t, backend);
     const change = { occupied: [phase(3)], emptied: [] };
-    await queues.applyScheduleChange(change, REGIONS);
-    await Promise.allSettled(Array.from({ length: 5 }, () => queues.applyScheduleChange(change, REGIONS)));
+    await Promise.all([queues, open().queues].flatMap((process) => Array.from({ length: 5 }, () => process.applyScheduleChange(change, REGIONS))));
 
     t.is(await queues.checkQueue('local').getJobSchedulersCount(), 1);
     t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, 1);
