@@ -1,4 +1,4 @@
-import type { RecordedTransition } from './record-changes.ts';
+import type { RecordedChanges } from './record-changes.ts';
 import type { Runtime } from './runtime.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Runtime } from './runtime.ts';
  */
 export async function announce(
   { log, metrics, queues }: Pick<Runtime, 'log' | 'metrics' | 'queues'>,
-  recorded: { transitions: readonly RecordedTransition[]; deliveryIds: readonly string[] },
+  recorded: RecordedChanges,
 ): Promise<void> {
   for (const { tenantId, monitorId, sequence, change, incidentId } of recorded.transitions) {
     metrics.transitioned(change.to);
@@ -17,8 +17,8 @@ export async function announce(
     );
   }
   try {
-    await queues.enqueueDeliveries(recorded.deliveryIds);
+    await queues.enqueueDeliveries(recorded.deliveries);
   } catch (error) {
-    log.warn({ err: error, deliveries: recorded.deliveryIds.length }, 'delivery.not_queued');
+    log.warn({ err: error, deliveries: recorded.deliveries.length }, 'delivery.not_queued');
   }
 }

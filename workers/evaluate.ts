@@ -5,12 +5,12 @@ import { createPartitions, NO_PARTITION, resultIdentity, storeResults, type Meas
 import type { Database } from '../models/database.ts';
 import { findNewestResults, lockMonitors, lockSources, storeSourceStates, type EvaluatedMonitor, type LockedSource } from '../models/evaluation.ts';
 import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
-import { recordChanges, type RecordedTransition, type RecordingTools } from './record-changes.ts';
+import { recordChanges, type RecordedChanges, type RecordingTools } from './record-changes.ts';
 
 export type EvaluatorDependencies = RecordingTools & { database: Database; now: () => number };
 
 /** What came of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries to be enqueued. */
-export type EvaluationOutcome = { stored: number; transitions: RecordedTransition[]; deliveryIds: string[] };
+export type EvaluationOutcome = RecordedChanges & { stored: number };
 
 /** How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a day. */
 const LATE_RESULT_HORIZON_MS = 2 * 86_400_000;
@@ -43,7 +43,7 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
   const sources = await lockSources(run, uniqueSources(results));
   const known = new Map(sources.map((source) => [sourceKey(source), source]));
   const ordered = results.filter((result) => known.has(sourceKey(result))).toSorted((a, b) => a.dueAtMs - b.dueAtMs);
-  if (ordered.length === 0) return { stored: 0, transitions: [], deliveryIds: [] };
+  if (ordered.length === 0) return { stored: 0, transitions: [], deliveries: [] };
   const suspects = findSuspects(ordered, known);
   const newest = await newestBefore(run, suspects, dependencies.now());
   const fresh = await storeResults(run, ordered);
@@ -51,7 +51,7 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
     const source = suspects.get(sourceKey(result));
     return source !== undefined && isOfNow(result, source) && fresh.has(resultIdentity(result)) && result.dueAtMs > (newest.get(sourceKey(result)) ?? 0);
   });
-  if (applicable.length === 0) return { stored: fresh.size, transitions: [], deliveryIds: [] };
+  if (applicable.length === 0) return { stored: fresh.size, transitions: [], deliveries: [] };
   return { stored: fresh.size, ...(await decideMonitors(run, applicable, dependencies)) };
 }
 

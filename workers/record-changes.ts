@@ -14,6 +14,9 @@ export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Chan
 /** A transition as it was written, for the log. */
 export type RecordedTransition = { tenantId: string; monitorId: string; sequence: number; change: Change; incidentId: string | null };
 
+/** What was written: the transitions for the log, and the deliveries whose jobs are to be added once the transaction is committed. */
+export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: { id: string; channelId: string }[] };
+
 export type RecordingTools = { newId: (prefix: IdPrefix) => string; publicUrl: string };
 
 /**
@@ -24,9 +27,9 @@ export async function recordChanges(
   run: Run,
   changed: readonly ChangedMonitor[],
   tools: RecordingTools,
-): Promise<{ transitions: RecordedTransition[]; deliveryIds: string[] }> {
+): Promise<RecordedChanges> {
   const moved = changed.filter(({ changes }) => changes.length > 0);
-  if (moved.length === 0) return { transitions: [], deliveryIds: [] };
+  if (moved.length === 0) return { transitions: [], deliveries: [] };
   const routes = Map.groupBy(await listRoutes(run, moved.map(({ monitor }) => monitor.id)), (route) => route.monitorId);
   const transitions: RecordedTransition[] = [];
   const deliveries: NewDelivery[] = [];
@@ -42,7 +45,7 @@ export async function recordChanges(
     if (last !== undefined) await storeMonitorState(run, { no: monitor.no, state: last.to, stateSinceMs: last.atMs, sequence });
   }
   await insertDeliveries(run, deliveries);
-  return { transitions, deliveryIds: deliveries.map((delivery) => delivery.id) };
+  return { transitions, deliveries: deliveries.map(({ id, channelId }) => ({ id, channelId })) };
 }
 
 type Told = {

@@ -53,7 +53,7 @@ test('a batch stores its results and writes the transitions, the incident and th
   const deliveries = await rowsOf<{ id: string; channel_id: string; event: string }>(runtime, 'SELECT id, channel_id, event FROM deliveries ORDER BY id');
   t.deepEqual(deliveries.map(({ event }) => event), ['monitor.up', 'monitor.down']);
   t.true(deliveries.every((delivery) => delivery.channel_id === channelId));
-  t.deepEqual(outcome.deliveryIds, deliveries.map(({ id }) => id));
+  t.deepEqual(outcome.deliveries.map(({ id }) => id), deliveries.map(({ id }) => id));
 });
 
 test('a batch that is evaluated twice is stored once and decides once', async (t) => {
@@ -114,7 +114,7 @@ test('results of unknown, deleted and paused monitors are dropped', async (t) =>
 
   const outcome = await evaluatorOf(runtime)([deleted, paused, { no: 999_999 }].map((monitor) => resultOf(monitor, agent, { dueAtMs: Date.now(), verdict: 'down' })));
 
-  t.deepEqual(outcome, { stored: 0, transitions: [], deliveryIds: [] });
+  t.deepEqual(outcome, { stored: 0, transitions: [], deliveries: [] });
 });
 
 test('a resumed monitor is decided by its first result, whatever its sources said before the pause', async (t) => {

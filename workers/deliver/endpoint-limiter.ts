@@ -1,5 +1,5 @@
 /** Deliveries in flight to one endpoint at a time, in one process (D-54). */
-const IN_FLIGHT_LIMIT = 4;
+export const IN_FLIGHT_LIMIT = 4;
 
 /** How long an attempt is taken to last before the endpoint has answered one, in milliseconds. */
 const FIRST_PACE_MS = 50;

@@ -4,7 +4,7 @@ import { listDoubtfulMonitors, lockMonitors, type EvaluatedMonitor } from '../..
 import { markDone } from '../../models/service-marks.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { announce } from '../announce.ts';
-import { recordChanges, type RecordedTransition } from '../record-changes.ts';
+import { recordChanges, type RecordedChanges } from '../record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Sweeps further apart than this mean that we ourselves stood still, in milliseconds. */
@@ -31,7 +31,7 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   return { doubtful: doubtful.length, transitions };
 }
 
-function decideChunk(runtime: Runtime, monitorNos: readonly number[], watchingSinceMs: number): Promise<{ transitions: RecordedTransition[]; deliveryIds: string[] }> {
+function decideChunk(runtime: Runtime, monitorNos: readonly number[], watchingSinceMs: number): Promise<RecordedChanges> {
   return inPoolTransaction(runtime.database, async (run) => {
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);

@@ -4,17 +4,18 @@ import { QUEUES } from '../../queues/names.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
 import { postponeJob } from '../../queues/postpone.ts';
 import { createDeliverer } from '../deliver.ts';
+import { deliverTogether } from '../deliver/deliver-together.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 export type DeliverProcessOptions = { allowPrivateNetwork: boolean; deadlineMs: number; retrySeconds: readonly number[] };
 
-/** Attempts under way at a time: they wait for receivers, they do not compute. */
-const ATTEMPTS_AT_ONCE = 200;
+/** Jobs in hand at a time, each of a few attempts under way: they wait for receivers, they do not compute. */
+const JOBS_AT_ONCE = 200;
 
 /** A killed worker's job goes to another one after this; its claim in the database says when it may be attempted again. */
 const LOCK_MS = 15_000;
 
-/** Starts sending: each job is one attempt of one delivery. */
+/** Starts sending: each job is one attempt of each of its deliveries. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
   const { database, backend, queues, log, metrics, now } = runtime;
   const sending = openWebhookSending(options);
@@ -32,10 +33,12 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
   const worker = backend.createWorker<DeliverJob>(
     QUEUES.deliver,
     async (job, token) => {
-      const result = await deliver(job.data.deliveryId);
-      return 'postponeMs' in result ? await postponeJob(job, token, result.postponeMs) : result;
+      const { outcomes, rest } = await deliverTogether(job.data.deliveryIds, deliver);
+      if (rest === null) return outcomes;
+      if (rest.deliveryIds.length < job.data.deliveryIds.length) await job.updateData({ deliveryIds: rest.deliveryIds });
+      return await postponeJob(job, token, rest.postponeMs);
     },
-    { concurrency: ATTEMPTS_AT_ONCE, lockDurationMs: LOCK_MS },
+    { concurrency: JOBS_AT_ONCE, lockDurationMs: LOCK_MS },
   );
   worker.on('failed', (job, error) => log.error({ err: error, job_id: job?.id }, 'delivery.job_failed'));
   return {
