@@ -5,6 +5,7 @@ import type { ApiDependencies } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription } from './description.ts';
 import { getDescriptionHandler } from './handlers/description.ts';
 import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
+import { PING_PATH, pingHandler } from './handlers/pings.ts';
 import { authentication, requireCaller } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
 import { headAsGet } from './middleware/head-as-get.ts';
@@ -32,6 +33,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   const getDescription = getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl));
   const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
+  app.use(PING_PATH, pingHandler(dependencies));
 
   const validated = validation(description, dependencies.config.validateResponses);
   await warmUp(description, validated, app);

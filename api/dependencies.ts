@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ScheduleChange } from '../core/schedule.ts';
+import type { VendorReading } from '../core/vendor/document.ts';
+import type { VendorPage } from '../core/vendor/page.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { TestedWebhook } from '../notifications/webhook/test-delivery.ts';
@@ -14,6 +16,8 @@ export type ApiDependencies = {
   onScheduleChange: (change: ScheduleChange) => Promise<void>;
   /** Null when the webhook answered 2xx in time, otherwise what went wrong (D-52). */
   sendTestDelivery: (webhook: TestedWebhook) => Promise<string | null>;
+  /** What a vendor's page says, read for the request that waits for it; within seconds, and without ever rejecting for the page's sake. */
+  readVendorPage: (page: VendorPage) => Promise<VendorReading>;
   isQueueReachable: () => Promise<boolean>;
   /** Where the metrics of this process are kept; the API adds its own. */
   metrics: Registry;

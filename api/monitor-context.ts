@@ -1,27 +1,38 @@
 import { randomBytes } from 'node:crypto';
 import type { MonitorContext, MonitorDraft } from '../core/monitor-input/complete.ts';
-import type { Monitor, MonitorSecrets, MonitorSettings } from '../core/monitor.ts';
+import { findPageToRead } from '../core/monitor-input/vendor.ts';
+import type { VendorInput } from '../core/monitor-input/vendor.ts';
+import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../core/monitor.ts';
 import { PLAN_LIMITS } from '../core/plans.ts';
+import type { VendorPage } from '../core/vendor/page.ts';
 import { listAgents } from '../models/agents.ts';
 import type { TokenHolder } from '../models/api-tokens.ts';
-import type { Database } from '../models/database.ts';
-import { listVendorMonitorIds } from '../models/monitors.ts';
+import { findMonitor, listVendorMonitorIds } from '../models/monitors.ts';
+import type { ApiDependencies } from './dependencies.ts';
 import { isValidPattern } from './pattern.ts';
+import { findRegistrableDomain } from './registrable-domain.ts';
 import { isId } from './request-context.ts';
 
-/** Bytes of a heartbeat's token: whoever knows it can ping. */
+/** Random bytes of a heartbeat's token: whoever knows it can ping. */
 const HEARTBEAT_TOKEN_BYTES = 18;
 
-/** What the account around a monitor allows and knows, for the body that is about to be read. */
+/** A body that the description let pass. */
+type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[] };
+
+type MonitorWrite = { caller: TokenHolder; monitorId: string; body: MonitorBody; isNew: boolean };
+
+/** What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says is among it, so that this may take seconds. */
 export async function loadMonitorContext(
-  database: Database,
-  { caller, monitorId, body }: { caller: TokenHolder; monitorId: string; body: { dependencies?: readonly string[] } },
+  { database, readVendorPage }: Pick<ApiDependencies, 'database' | 'readVendorPage'>,
+  write: MonitorWrite,
 ): Promise<MonitorContext> {
+  const { caller, monitorId, body } = write;
   const { tenantId, plan } = caller;
   const named = (body.dependencies ?? []).filter(isId);
-  const [agents, vendorMonitorIds] = await Promise.all([
+  const [agents, vendorMonitorIds, page] = await Promise.all([
     listAgents(database, { tenantId }),
     named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
+    findPage(database, write),
   ]);
   return {
     monitorId,
@@ -29,9 +40,19 @@ export async function loadMonitorContext(
     sharedAgentIds: agents.filter(({ kind }) => kind === 'first_party').map(({ id }) => id),
     ownAgentIds: agents.filter(({ kind }) => kind === 'tenant').map(({ id }) => id),
     vendorMonitorIds,
-    newHeartbeatToken: randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url'),
+    vendorReading: page === null ? null : await readVendorPage(page),
+    newHeartbeatToken: `${monitorId}.${randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url')}`,
+    findRegistrableDomain,
     isValidPattern,
   };
+}
+
+/** The page to read before the body can be judged; only a PATCH that speaks of one costs a look at what is stored. */
+async function findPage(database: ApiDependencies['database'], { caller, monitorId, body, isNew }: MonitorWrite): Promise<VendorPage | null> {
+  if (body.target === undefined && body.components === undefined) return null;
+  const stored = isNew ? null : await findMonitor(database, { tenantId: caller.tenantId, id: monitorId });
+  if ((isNew ? body.type : stored?.monitor.type) !== 'vendor') return null;
+  return findPageToRead(body, { target: stored?.monitor.target ?? '', vendor: stored?.monitor.checkSpec.vendor });
 }
 
 /** A stored monitor as the base of a PATCH. */

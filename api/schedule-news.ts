@@ -6,6 +6,6 @@ import type { ApiDependencies } from './dependencies.ts';
  * mends what it missed.
  */
 export function announceSchedule({ onScheduleChange, logger }: Pick<ApiDependencies, 'onScheduleChange' | 'logger'>, change: ScheduleChange): void {
-  if (change.occupied.length === 0 && change.emptied.length === 0) return;
+  if (change.occupied.length + change.emptied.length + change.looks.length === 0) return;
   onScheduleChange(change).catch((error: unknown) => logger.warn({ err: error }, 'schedule.announcement_failed'));
 }

@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 e10c16dfe592fe088d354010d4bc0c4dc86f0e240b835a2ff175ffdbe24afde5
+// openapi.yaml sha256 e0ca18f4419964a385a019c09f36289e26394b9db41d17bbfccd72991607a4d7
 
 export type paths = {
     "/monitors": {
@@ -18,7 +18,7 @@ export type paths = {
         /**
          * Create a monitor
          * @description Only `name` is required. A monitor without a target (heartbeats need none) is a draft: it stays `pending` and is not checked until a PATCH
-         *     gives it one. Needs the `write` scope.
+         *     gives it one. A vendor's status page that the body makes us read is read before the answer, 8 seconds at most. Needs the `write` scope.
          *
          */
         post: operations["createMonitor"];
@@ -357,13 +357,13 @@ export type paths = {
         };
         /**
          * Report in
-         * @description The job ran. HEAD does the same.
+         * @description The job ran. HEAD does the same. A ping is answered once it is stored; the same one again within 200 ms counts as one.
          */
         get: operations["pingHeartbeat"];
         put?: never;
         /**
          * Report in, with output
-         * @description The job ran. The first 10 kB of the body are kept with the ping.
+         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type; a longer one is no error.
          */
         post: operations["pingHeartbeatWithBody"];
         delete?: never;
@@ -386,7 +386,9 @@ export type paths = {
         put?: never;
         /**
          * Report the start of a job
-         * @description Without an end within `maxDurationSeconds` the monitor goes down. GET and HEAD do the same.
+         * @description A sign of life that leaves the status as it is. Without an end within `maxDurationSeconds` the monitor goes down. The end that follows measures the run.
+         *     GET and HEAD do the same.
+         *
          */
         post: operations["pingHeartbeatStart"];
         delete?: never;
@@ -409,7 +411,7 @@ export type paths = {
         put?: never;
         /**
          * Report a failed job
-         * @description The monitor goes down, unless its `failEnabled` is false. GET and HEAD do the same.
+         * @description The monitor goes down; with `failEnabled` false this is a 400. GET and HEAD do the same.
          */
         post: operations["pingHeartbeatFail"];
         delete?: never;
@@ -425,7 +427,7 @@ export type paths = {
             path: {
                 /** @description The monitor's `check_spec.heartbeat.token`. */
                 token: components["parameters"]["HeartbeatToken"];
-                /** @description The job's exit status; 0 is a success. */
+                /** @description The job's exit status; 0 is a success. Another number is a 404. */
                 exit_status: number;
             };
             cookie?: never;
@@ -434,7 +436,7 @@ export type paths = {
         put?: never;
         /**
          * Report a job's exit status
-         * @description 0 counts as a ping, anything else as a failure. GET and HEAD do the same.
+         * @description 0 counts as a ping, anything else as a failure, which with `failEnabled` false is a 400. GET and HEAD do the same.
          */
         post: operations["pingHeartbeatExitStatus"];
         delete?: never;
@@ -577,7 +579,9 @@ export type webhooks = {
         put?: never;
         /**
          * A domain or certificate is about to expire
-         * @description Once each at the monitor's threshold and at 14, 7, 3 and 1 days left. It changes no status.
+         * @description Once each at the monitor's threshold and at 14, 7, 3 and 1 days left, as far as these are below it; of several that have passed at once
+         *     only the lowest is said. A renewed expiry starts anew. It changes no status.
+         *
          */
         post: operations["onDomainExpiry"];
         delete?: never;
@@ -718,8 +722,9 @@ export type components = {
             monitors: components["schemas"]["Monitor"][];
         };
         MonitorName: string;
-        /** @description http: a URL with http or https. tcp and udp: `host:port`. icmp and dns: a host. domain: a domain name. vendor: a vendor's id or the URL of its
-         *     status page. Not used by heartbeats. Omitted or `""`: a draft that is not checked yet.
+        /** @description http: a URL with http or https. tcp and udp: `host:port`. icmp: a host. dns: a name or an address, or
+         *     `dns://server[:port]/name` to ask that server. domain: a domain, or a name in one, but no public suffix such as `co.uk`. vendor: a vendor's id, such as `github`, or
+         *     the URL of its status page; a page outside the catalogue must be a Statuspage that can be read. Not used by heartbeats. Omitted or `""`: a draft that is not checked yet.
          *      */
         MonitorTarget: string;
         /** @description Seconds from check to check, not below the plan's minimum (Free 60, Solo 30, Pro 1). When omitted at creation: 60; domain 3600, dns 300, vendor 120.
@@ -754,7 +759,9 @@ export type components = {
          *     certificate, 0 turns it off. Not for other types.
          *      */
         WarnDays: number;
-        /** @description Vendor only: which components count. `[]` or omitted watches the whole vendor; AWS needs at least one `service:region`.
+        /** @description Vendor only: which components count, by the names or ids of the status page; case does not matter. `[]` or omitted watches the whole vendor. AWS
+         *     needs at least one `service:region`, such as `ec2:us-east-1` (`cloudfront:global` for services without a region); Azure has none. A component that
+         *     the page does not have is a 400 that lists near matches. Where the page of a known vendor cannot be read just then, they are stored as sent.
          *      */
         Components: string[];
         /** @description Ids of your vendor monitors that this monitor depends on; other ids are ignored. Not allowed on vendor monitors. `[]` clears the list. */
@@ -887,7 +894,8 @@ export type components = {
          * @enum {string}
          */
         AssertionSource: "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
-        /** @description `value` for every op except `exists`; `path` for json_body (`$.items[0].id`), `name` for header. `matches` is an RE2 search. Values compare as
+        /** @description `value` for every op except `exists`; `path` for json_body (`$.items[0].id`), `name` for header. `matches` is an RE2 search; a pattern of
+         *     more than 10,000 characters with its repetitions (`{30}`) written out is a 400. Values compare as
          *     numbers when both sides are decimal numbers, otherwise as exact text.
          *      */
         AssertionInput: {
@@ -906,16 +914,21 @@ export type components = {
             name?: string;
         };
         /**
-         * @description Utf8 payloads understand \r \n \t \\ \xHH.
+         * @description utf8 when left out: text in which \r \n \t \\ and \xHH stand for one byte each, and any other backslash is a 400. hex: pairs of hexadecimal digits.
          * @enum {string}
          */
         PayloadEncoding: "utf8" | "hex";
-        /** @enum {string} */
+        /**
+         * @description contains when left out: a case-sensitive substring. regex: an unanchored search in RE2 syntax; a pattern of more than 10,000 characters with its repetitions written out is a 400.
+         * @enum {string}
+         */
         ExpectMode: "contains" | "regex";
         /** @description udp: the datagram that is sent and what the reply must look like. tcp: what is sent after connecting, and what must arrive. */
         TransportInput: {
+            /** @description At most 65,507 bytes. Without one tcp sends nothing and udp an empty datagram. */
             payload?: string;
             payloadEncoding?: components["schemas"]["PayloadEncoding"];
+            /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Empty or left out, any udp reply and a tcp connection alone will do. */
             expect?: string;
             expectMode?: components["schemas"]["ExpectMode"];
             /** @description Stores `payload` encrypted. */
@@ -946,12 +959,13 @@ export type components = {
         HeartbeatSpec: {
             /** @description Made by the server and kept; ignored when sent, and shown only to tokens with the `write` scope. */
             token?: string;
-            /** @description Whether `/fail` and exit statuses count; true when omitted. */
+            /** @description Whether `/fail` and exit statuses other than 0 are taken; true when omitted. Where they are not they are answered with 400. */
             failEnabled?: boolean;
-            /** @description How long a started job may take. */
+            /** @description How long a started job may take; as long as it likes when omitted. */
             maxDurationSeconds?: number;
         };
         DnsSpec: {
+            /** @description What is looked for; none = an address of either family, or a PTR record for a reverse name. */
             records?: components["schemas"]["DnsRecord"][];
             /** @description Ask at least three independent resolvers; a disagreement degrades. */
             crossCheck?: boolean;
@@ -964,13 +978,19 @@ export type components = {
              * @enum {string}
              */
             mode: "equals" | "contains" | "any" | "exists" | "absent";
-            /** @description Needed for equals, contains and any; MX as `10 mail.example.com`. */
+            /** @description Needed for equals, contains and any, dropped for the others. Names without regard to case and final dot; MX `10 mail.example.com`, SRV
+             *     `10 5 5060 sip.example.com`, CAA `0 issue "letsencrypt.org"`, SOA its first fields, at least the primary. A value that no record of the type can have
+             *     is a 400.
+             *      */
             expected?: string[];
         };
         /** @description Read-only; set by the server from `target` and `components`. */
         VendorSpec: {
+            /** @description The id in the catalogue, or the host of a page that is not in it. */
             vendorId?: string;
+            /** @description The status page for people. */
             pageUrl?: string;
+            /** @description The data behind it that is read. */
             probeUrl?: string;
             components?: string[];
         };
@@ -1182,8 +1202,14 @@ export type components = {
                 /** @description On recovery: how long it lasted. */
                 duration_seconds?: number;
                 latency_ms?: number | null;
-                /** @description Vendors that this monitor depends on and that are not well themselves. */
-                dependencies?: Record<string, unknown>[];
+                /** @description Of `monitor.down`, where there are any: the vendors that this monitor depends on and that are not well themselves. */
+                dependencies?: {
+                    /** @description Of the vendor monitor. */
+                    id: string;
+                    name: string;
+                    /** @enum {string} */
+                    state: "down" | "degraded";
+                }[];
             };
         };
         AgentEvent: {
@@ -1230,10 +1256,15 @@ export type components = {
             /** @constant */
             state: "expiring";
             detail: {
+                /** @description Empty; an advisory is no failure. */
+                sources_down: string[];
+                incident_id: null;
                 /** @enum {string} */
                 subject: "domain" | "certificate";
+                /** @description The domain in its ASCII form; or whom the certificate is for. */
                 name: string;
                 expires_at: components["schemas"]["UnixSeconds"];
+                /** @description A day that has begun counts as a whole one; 0 from the expiry on. */
                 days_remaining: number;
             };
         };
@@ -1297,6 +1328,15 @@ export type components = {
             };
             content: {
                 "text/plain": "OK";
+            };
+        };
+        /** @description The heartbeat takes no reports of failure, or the body is shorter than announced. */
+        FailureRefused: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description No monitor has this token, or the path is none of those above. */
@@ -2140,6 +2180,9 @@ export interface operations {
         responses: {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     pingHeartbeatWithBody: {
@@ -2156,6 +2199,9 @@ export interface operations {
         responses: {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     pingHeartbeatStart: {
@@ -2172,6 +2218,9 @@ export interface operations {
         responses: {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     pingHeartbeatFail: {
@@ -2187,7 +2236,11 @@ export interface operations {
         requestBody?: components["requestBodies"]["PingOutput"];
         responses: {
             200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     pingHeartbeatExitStatus: {
@@ -2197,7 +2250,7 @@ export interface operations {
             path: {
                 /** @description The monitor's `check_spec.heartbeat.token`. */
                 token: components["parameters"]["HeartbeatToken"];
-                /** @description The job's exit status; 0 is a success. */
+                /** @description The job's exit status; 0 is a success. Another number is a 404. */
                 exit_status: number;
             };
             cookie?: never;
@@ -2205,7 +2258,11 @@ export interface operations {
         requestBody?: components["requestBodies"]["PingOutput"];
         responses: {
             200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     onMonitorDown: {

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
+import { listVendorDocumentRecords } from '../models/vendor-pages.ts';
 import { openWebhookSending } from '../notifications/webhook/sending.ts';
 import { sendTestDelivery } from '../notifications/webhook/test-delivery.ts';
 import type { QueueBackend } from '../queues/connection.ts';
@@ -12,9 +13,11 @@ import type { JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './dependencies.ts';
+import { startPingDoor } from './ping-door.ts';
 import { createQueueBoard, QUEUE_BOARD_PATH } from './queue-board.ts';
 import { queueBoardLogin } from './queue-board-login.ts';
 import { answerUnreadable } from './unreadable-request.ts';
+import { createVendorLookUp } from './vendor-look-up.ts';
 
 export type ServeOptions = {
   port: number;
@@ -43,6 +46,11 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       rateLimitStore: backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
       onScheduleChange: createScheduleNotifier(queues, () => listCheckRegions(database)),
       sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
+      readVendorPage: createVendorLookUp({
+        listRecords: (urls) => listVendorDocumentRecords(database, urls),
+        enqueueLookUp: (target) => queues.enqueueLookUp(target),
+        now: Date.now,
+      }),
       isQueueReachable: () => backend.isReachable(),
       metrics: options.registry,
       logger: log,
@@ -60,7 +68,14 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   server.listen(options.port);
   await once(server, 'listening');
   const address = server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : options.port, stop: () => closeServer(server).finally(() => sending.agent.destroy()) };
+  const door = startPingDoor({ database, log, now: Date.now });
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    async stop() {
+      await door.stop();
+      await closeServer(server).finally(() => sending.agent.destroy());
+    },
+  };
 }
 
 /** Lets requests under way end, then cuts off who still holds on. */

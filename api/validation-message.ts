@@ -105,7 +105,8 @@ function range(minimum: number | undefined, maximum: number | undefined): string
 /** What came: the value where that helps and is no secret, otherwise its kind, length or count. */
 function show(field: string, value: unknown, keyword = ''): string {
   if (value === undefined) return 'nothing';
-  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (value === null) return 'null';
+  if (typeof value === 'number' || typeof value === 'boolean') return SECRET_PLACE.test(field) ? `a ${typeof value}` : String(value);
   if (Array.isArray(value)) return keyword === 'maxItems' ? `${value.length} items` : 'a list';
   if (typeof value !== 'string') return 'an object';
   if (keyword === 'minLength' || keyword === 'maxLength') return `${value.length} characters`;

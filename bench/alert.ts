@@ -1,13 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TestAuthority } from '../test/helpers/certificates.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { readable } from './report.ts';
-import { BACKENDS, newDirectory, startInstallation, type Backend } from './stand/installation.ts';
+import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
 import { addMonitors } from './stand/monitors.ts';
-import { forkChild } from './stand/program.ts';
+import { addChannel, startReceiver } from './stand/receiver.ts';
 import { startService } from './stand/running-service.ts';
 import { startTarget } from './stand/target.ts';
 
@@ -29,18 +26,10 @@ async function alertOn({ isQuick, report, withStand }: BenchContext, backend: Ba
   await withStand(async (stand) => {
     const installation = await startInstallation(stand, backend);
     const target = await startTarget(stand);
-    const authority = await TestAuthority.create();
-    const caFile = join(await newDirectory(stand), 'ca.pem');
-    await writeFile(caFile, authority.pem);
-    const receiver = await forkChild<string>(stand, 'receiver', await authority.issue({ hosts: ['127.0.0.1'] }));
+    const receiver = await startReceiver(stand);
     await addMonitors(installation, { count: PER_SECOND * INTERVAL_SECONDS, intervalSeconds: INTERVAL_SECONDS, targets: target.urls, downAfterFailures: 1 });
-    const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: caFile });
-    const created = await fetch(`${service.url}/v1/channels`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${installation.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ type: 'webhook', name: 'On call', url: receiver.ready }),
-    });
-    if (created.status !== 201) throw new Error(`The channel was answered with ${created.status}: ${await created.text()}`);
+    const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
+    await addChannel(installation, service, receiver.url('hook'));
 
     await delay(isQuick ? 10_000 : 20_000);
     await target.child.ask({ failEvery: FAIL_EVERY });
@@ -48,7 +37,7 @@ async function alertOn({ isQuick, report, withStand }: BenchContext, backend: Ba
     await target.child.ask({ failEvery: 0 });
     await delay(2000);
     const failures = await target.child.ask<[string, number][]>({ read: 'failures' });
-    const arrivals = new Map(await receiver.ask<[string, number][]>({}));
+    const arrivals = new Map((await receiver.arrivals()).map(({ target: name, atMs }) => [name, atMs]));
     const ways = failures.flatMap(([name, failedAtMs]) => {
       const arrivedAtMs = arrivals.get(name);
       return arrivedAtMs === undefined ? [] : [arrivedAtMs - failedAtMs];

@@ -3,17 +3,23 @@ import type { Benchmark } from './benchmark.ts';
 import { alert } from './alert.ts';
 import { api } from './api.ts';
 import { evaluate } from './evaluate.ts';
+import { heartbeats } from './heartbeats.ts';
 import { idle } from './idle.ts';
 import { load } from './load.ts';
 import { pipeline } from './pipeline.ts';
+import { probeDns } from './probe-dns.ts';
 import { probeHttp } from './probe-http.ts';
+import { probeIcmp } from './probe-icmp.ts';
+import { probeTcp } from './probe-tcp.ts';
+import { probeUdp } from './probe-udp.ts';
 import { createReport } from './report.ts';
 import { schedules } from './schedules.ts';
 import { sign } from './sign.ts';
+import { storm } from './storm.ts';
 import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, evaluate, api, alert, pipeline, load, schedules, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, alert, storm, heartbeats, pipeline, load, schedules, idle };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));

@@ -15,6 +15,7 @@ import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
+import { startHeartbeatWatch } from '../workers/processes/heartbeats.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
 import type { RunningProcess, Runtime } from '../workers/runtime.ts';
 import { stopAll } from '../workers/stop.ts';
@@ -78,12 +79,13 @@ async function startDatabase(environment: Environment, { say, closing }: { say: 
 
 /** Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed others first. */
 async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {
-  const { allowPrivateNetwork, agentRegions, webhookTimeoutSeconds, deliveryRetrySeconds } = environment;
+  const { allowPrivateNetwork, agentRegions, dnsResolvers, whoisServer, webhookTimeoutSeconds, deliveryRetrySeconds } = environment;
   running.unshift(startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }));
   running.unshift(await startEvaluate(runtime));
   for (const region of agentRegions) running.unshift(await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork }));
-  running.unshift(startServiceCheck(runtime, { allowPrivateNetwork }));
-  running.unshift(startMaintain(runtime));
+  running.unshift(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer }));
+  running.unshift(startHeartbeatWatch(runtime));
+  running.unshift(startMaintain(runtime, environment));
   running.unshift(startClock(runtime));
 }
 

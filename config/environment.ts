@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
+import { addressAndPort, databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 import { ConfigurationError, problemsOf, secret, variable, withoutEmpty, type Problem } from './variables.ts';
 
@@ -24,6 +24,12 @@ export type Environment = Readonly<{
   planCountLimits: boolean;
   agentRegions: readonly string[];
   agentRegion: string | null;
+  /** Resolvers of a dns monitor's cross check (D-26), `address` or `address:port`; at least three. */
+  dnsResolvers: readonly string[];
+  /** Tells the WHOIS server of a top-level domain (D-27). */
+  whoisServer: HostAndPort;
+  /** Where IANA's registry of RDAP services is read (D-27). */
+  rdapBootstrapUrl: string;
   /** Empty = no self-check (D-48). */
   selfCheckHosts: readonly HostAndPort[];
   deliveryRetrySeconds: readonly number[];
@@ -39,6 +45,9 @@ export type Environment = Readonly<{
 /** Receivers are promised 8 s (D-50); an operator may only shorten that. */
 const WEBHOOK_TIMEOUT_MAX_SECONDS = 8;
 const RETRY_MAX_SECONDS = 86_400;
+/** Of two that disagree none is right (D-26); each more is one more question for every record. */
+const MIN_DNS_RESOLVERS = 3;
+const MAX_DNS_RESOLVERS = 10;
 
 export const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
 export const httpUrl = variable('an http:// or https:// URL without query', urlOf('http:', 'https:'));
@@ -60,6 +69,9 @@ const VARIABLES = z.object({
   AGENT_REGIONS: variable('names of lower-case letters, digits and hyphens, comma-separated, each once, none of them service', listOf(regionName)).default(['local']),
   AGENT_REGION: region.optional(),
   SELF_CHECK_HOSTS: variable('host:port, comma-separated, each once', listOf(hostAndPort)).default([]),
+  DNS_RESOLVERS: variable(`addresses or address:port, comma-separated, ${MIN_DNS_RESOLVERS} to ${MAX_DNS_RESOLVERS}, each once`, dnsResolvers).default(['1.1.1.1', '8.8.8.8', '9.9.9.9']),
+  WHOIS_SERVER: variable('host:port', hostAndPort).default({ host: 'whois.iana.org', port: 43 }),
+  RDAP_BOOTSTRAP_URL: httpUrl.default('https://data.iana.org/rdap/dns.json'),
   DELIVERY_RETRY_SECONDS: variable(`seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`, retrySeconds).default([5, 25, 125]),
   WEBHOOK_TIMEOUT_SECONDS: variable(`seconds above 0, at most ${WEBHOOK_TIMEOUT_MAX_SECONDS}`, webhookTimeout).default(WEBHOOK_TIMEOUT_MAX_SECONDS),
   TELEGRAM_BOT_TOKEN: secret(text.optional()),
@@ -108,6 +120,9 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
     planCountLimits: values.PLAN_COUNT_LIMITS ?? !isEmbedded,
     agentRegions: Object.freeze(values.AGENT_REGIONS),
     agentRegion: values.AGENT_REGION ?? null,
+    dnsResolvers: Object.freeze(values.DNS_RESOLVERS),
+    whoisServer: Object.freeze(values.WHOIS_SERVER),
+    rdapBootstrapUrl: values.RDAP_BOOTSTRAP_URL,
     selfCheckHosts: Object.freeze(values.SELF_CHECK_HOSTS),
     deliveryRetrySeconds: Object.freeze(values.DELIVERY_RETRY_SECONDS),
     webhookTimeoutSeconds: values.WEBHOOK_TIMEOUT_SECONDS,
@@ -135,6 +150,11 @@ export function readFleetEnvironment(env: NodeJS.ProcessEnv, required: readonly 
   const { databaseUrl: fleetDatabaseUrl, secretKeys } = environment;
   if (fleetDatabaseUrl === null || secretKeys === null) throw new Error('A required variable was not missed');
   return { ...environment, databaseUrl: fleetDatabaseUrl, secretKeys };
+}
+
+function dnsResolvers(value: string): readonly string[] | null {
+  const resolvers = listOf(addressAndPort)(value);
+  return resolvers !== null && resolvers.length >= MIN_DNS_RESOLVERS && resolvers.length <= MAX_DNS_RESOLVERS ? resolvers : null;
 }
 
 function retrySeconds(value: string): readonly number[] | null {

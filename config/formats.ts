@@ -1,3 +1,5 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+
 export type HostAndPort = { host: string; port: number };
 
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
@@ -58,6 +60,13 @@ export function redisUrl(text: string): string | null {
   const nodes = listOf(urlOf('redis:', 'rediss:'))(text);
   const isOneScheme = nodes !== null && new Set(nodes.map((node) => new URL(node).protocol)).size === 1;
   return isOneScheme ? nodes.join(',') : null;
+}
+
+/** An address, with a port or without: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:5353`. */
+export function addressAndPort(text: string): string | null {
+  if (isIP(text) !== 0) return text;
+  const { ipv4 = '', ipv6 = '', port = '' } = /^(?:(?<ipv4>[\d.]+)|\[(?<ipv6>[\da-f:.]+)\]):(?<port>\d{1,5})$/i.exec(text)?.groups ?? {};
+  return (isIPv4(ipv4) || isIPv6(ipv6)) && Number(port) >= 1 && Number(port) <= PORT_MAX ? text : null;
 }
 
 /** `host:port`, an IPv6 address in brackets. */

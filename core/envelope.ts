@@ -1,9 +1,11 @@
+import type { AdvisoryMessage } from './domain/advisory-message.ts';
+import type { FailingDependency } from './vendor/dependencies.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
 import { sourcesAgainst, type Change, type ChangeEvidence } from './monitor-state.ts';
 import { type MonitorState } from './state.ts';
 import type { MonitorType } from './monitor.ts';
 
-/** What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only where it was measured. */
+/** What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only where it was measured, `dependencies` only where some are not well (D-46). */
 export type MonitorDetail = {
   sources_down: string[];
   incident_id: string | null;
@@ -15,6 +17,7 @@ export type MonitorDetail = {
   detected_at: number;
   duration_seconds?: number;
   latency_ms?: number;
+  dependencies?: FailingDependency[];
 };
 
 /** An event as it is stored with its delivery: the envelope without what each attempt makes anew. Times are Unix seconds. */
@@ -30,8 +33,11 @@ export type MonitorMessage = {
   test?: true;
 };
 
+/** Any event as it is stored with its delivery. */
+export type EventMessage = MonitorMessage | AdvisoryMessage;
+
 /** The body of one webhook POST (D-51). */
-export type Envelope = MonitorMessage & { delivery_id: string; sent_at: number };
+export type Envelope = EventMessage & { delivery_id: string; sent_at: number };
 
 export type MonitorEventFacts = {
   event: MonitorEvent;
@@ -41,6 +47,8 @@ export type MonitorEventFacts = {
   sequence: number;
   /** The incident that the change opened, touched or ended; null = none. */
   incident: { id: string; startedAtMs: number } | null;
+  /** What may explain it: vendors that the monitor depends on and that are not well themselves (D-46). */
+  culprits: readonly FailingDependency[];
   /** Base of links, without a slash at its end. */
   publicUrl: string;
 };
@@ -78,12 +86,13 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
 }
 
 /** A stored message as one attempt sends it; the common fields come first, whatever order the database kept them in. */
-export function sealEnvelope(message: MonitorMessage, attempt: { deliveryId: string; sentAtMs: number }): Envelope {
-  const { version, event, event_at, ...rest } = message;
-  return { version, event, delivery_id: attempt.deliveryId, event_at, sent_at: toUnixSeconds(attempt.sentAtMs), ...rest };
+export function sealEnvelope(message: EventMessage, attempt: { deliveryId: string; sentAtMs: number }): Envelope {
+  const { version, event, event_at } = message;
+  const first = { version, event, delivery_id: attempt.deliveryId, event_at, sent_at: toUnixSeconds(attempt.sentAtMs) };
+  return { ...first, ...message };
 }
 
-function buildDetail({ change, sequence, incident }: MonitorEventFacts): MonitorDetail {
+function buildDetail({ change, sequence, incident, culprits }: MonitorEventFacts): MonitorDetail {
   const latencyMs = latencyBehind(change.to, change.evidence);
   return {
     sources_down: sourcesAgainst(change.evidence),
@@ -96,6 +105,7 @@ function buildDetail({ change, sequence, incident }: MonitorEventFacts): Monitor
     detected_at: toUnixSeconds(change.detectedAtMs),
     ...(change.to === 'up' && incident !== null && { duration_seconds: toUnixSeconds(change.atMs) - toUnixSeconds(incident.startedAtMs) }),
     ...(latencyMs !== null && { latency_ms: latencyMs }),
+    ...(culprits.length > 0 && { dependencies: culprits.map(({ id, name, state }) => ({ id, name, state })) }),
   };
 }
 

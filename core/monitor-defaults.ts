@@ -1,4 +1,4 @@
-import { DEFAULT_EXPECTED_STATUS } from './expected-status.ts';
+import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';
 import { isAgentChecked } from './monitor.ts';
 import type { HttpMethod, MonitorType } from './monitor.ts';
 

@@ -11,6 +11,8 @@ export type DecidedMonitor = Thresholds & {
   state: MonitorState;
   stateSinceMs: number;
   intervalSeconds: number;
+  /** True where silence has a deadline of its own: then what a source said last holds until it says something else. */
+  waitsForPings: boolean;
   quorum: number;
   sources: readonly Source[];
 };
@@ -57,7 +59,7 @@ export function applyResult(
  */
 export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; mayBecomeUnknown: boolean }): Change | null {
   if (monitor.state === 'paused') return null;
-  const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor.intervalSeconds, when.nowMs) }));
+  const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor, when.nowMs) }));
   const { decision, tally } = decide(votes, monitor.quorum);
   if (decision === monitor.state) return null;
   if (decision === 'unknown' && !mayBeUnknown(monitor, votes, when)) return null;
@@ -104,8 +106,8 @@ export function isDecided(state: MonitorState): boolean {
   return state === 'up' || state === 'degraded' || state === 'down';
 }
 
-function isFresh(source: Source, intervalSeconds: number, nowMs: number): boolean {
-  return source.online && source.newestAtMs !== null && nowMs - source.newestAtMs <= freshnessMs(intervalSeconds);
+function isFresh(source: Source, { intervalSeconds, waitsForPings }: DecidedMonitor, nowMs: number): boolean {
+  return source.online && (waitsForPings || (source.newestAtMs !== null && nowMs - source.newestAtMs <= freshnessMs(intervalSeconds)));
 }
 
 function mayBeUnknown(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { nowMs: number; mayBecomeUnknown: boolean }): boolean {
@@ -125,7 +127,7 @@ function isSilentForLong(monitor: DecidedMonitor, nowMs: number): boolean {
  * before the state that it ends, never after now.
  */
 function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: number): number {
-  const fresh = monitor.sources.filter((source) => isFresh(source, monitor.intervalSeconds, nowMs) && voteOf(source.state) !== null);
+  const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs) && voteOf(source.state) !== null);
   const start = monitor.state === 'unknown' ? newestAt(fresh) : quorumStart(monitor, decision, fresh);
   return Math.min(Math.max(start ?? nowMs, monitor.stateSinceMs), nowMs);
 }
@@ -177,7 +179,7 @@ function isAgainst(vote: Verdict | null, decision: Decision): boolean {
 
 /** Where a source came to no vote, what it says of that tells more than that votes are missing. */
 function explainUnknown(monitor: DecidedMonitor, tally: Tally, nowMs: number): { cause: string | null; reason: string } {
-  const fresh = monitor.sources.filter((source) => isFresh(source, monitor.intervalSeconds, nowMs));
+  const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs));
   const [abstention] = fresh.flatMap((source) => source.state?.abstention ?? []);
   if (tally.votes > 0 || abstention === undefined) return { cause: null, reason: unknownReason(tally) };
   return { cause: abstention.cause, reason: abstention.reason ?? unknownReason(tally) };

@@ -1,3 +1,4 @@
+import type { DnsMode, DnsRecordType } from './dns/records.ts';
 import type { MonitorState } from './state.ts';
 
 /** What a monitor can watch; the type never changes after creation. */
@@ -39,7 +40,7 @@ export type TransportSpec = {
   payloadSecret?: boolean;
 };
 
-export type DnsRecordSpec = { type: string; mode: string; expected?: string[] };
+export type DnsRecordSpec = { type: DnsRecordType; mode: DnsMode; expected?: string[] };
 
 /** Type-specific settings as stored; only the keys of the monitor's own type are present. */
 export type CheckSpec = {

@@ -56,6 +56,16 @@ export function startOffsetMs(intervalSeconds: number, monitorNo: number): numbe
   return Math.floor((((monitorNo * GOLDEN_FRACTION) % 1) * width) / START_GRID_MS) * START_GRID_MS;
 }
 
+/** A tick that is nearer than this needs no look before it, in milliseconds. */
+const NEAR_TICK_MS = 2000;
+
+/** True where a monitor that has something new to be seen should not wait for its next tick: that is more than two seconds away. */
+export function isTickFar({ intervalSeconds, phase, monitorNo }: { intervalSeconds: number; phase: number; monitorNo: number }, nowMs: number): boolean {
+  const everyMs = intervalSeconds * 1000;
+  const startMs = phaseStartMs(intervalSeconds, phase) + startOffsetMs(intervalSeconds, monitorNo);
+  return (((startMs - nowMs) % everyMs) + everyMs) % everyMs > NEAR_TICK_MS;
+}
+
 /**
  * When to start a check that was due at `dueAtMs`: at its due time; up to a second late at once; later than that at a stable point of
  * what is left until its next due time (at most a minute), so that an outage's stale jobs never run all at once; null (dropped) when

@@ -1,3 +1,5 @@
+import { splitDnsTarget } from './dns/target.ts';
+import { canonicalIpv4, canonicalIpv6 } from './dns/ip-address.ts';
 import type { MonitorType } from './monitor.ts';
 import { accepted, refused } from './parsed.ts';
 import type { Parsed } from './parsed.ts';
@@ -22,18 +24,23 @@ export function parseTarget(type: MonitorType, target: string): Parsed<string> {
   if (target.length > MAX_TARGET_LENGTH) {
     return refused(`target must have at most ${MAX_TARGET_LENGTH} characters, got ${target.length}`);
   }
-  if (type === 'http' && hasCredentials(target)) {
-    return refused('target must not carry a user name or password: they belong into check_spec.request.auth, where they are stored encrypted');
-  }
+  const insteadOfCredentials = CREDENTIALS[type];
+  if (insteadOfCredentials !== undefined && hasCredentials(target)) return refused(`target must not carry a user name or password: ${insteadOfCredentials}`);
   return fits(target) ? accepted(target) : refused(`target must be ${expected} for ${type} monitors, got ${JSON.stringify(target)}`);
 }
+
+/** What becomes of a user name and password in a target that may be a URL: every reader of the monitor sees targets (D-17). */
+const CREDENTIALS: Readonly<Partial<Record<MonitorType, string>>> = {
+  http: 'they belong into check_spec.request.auth, where they are stored encrypted',
+  vendor: 'status pages are read without',
+};
 
 const FORMS = {
   http: { fits: isHttpUrl, expected: 'a URL with http or https, such as https://example.com/health,' },
   tcp: { fits: isHostAndPort, expected: 'host:port, such as example.com:5432 or [2001:db8::1]:5432,' },
   udp: { fits: isHostAndPort, expected: 'host:port, such as example.com:53 or [2001:db8::1]:53,' },
   icmp: { fits: isHost, expected: 'a host name or an address, such as example.com,' },
-  dns: { fits: isHostName, expected: 'a host name, such as example.com,' },
+  dns: { fits: isDnsTarget, expected: 'a host name or an address, such as example.com, or dns://server[:port]/name, such as dns://192.0.2.53/example.com,' },
   domain: { fits: (target) => isHostName(target) && target.replace(/\.$/, '').includes('.'), expected: 'a domain name, such as example.com,' },
   vendor: { fits: (target) => VENDOR_ID.test(target) || isHttpUrl(target), expected: "a vendor's id, such as github, or the URL of its status page," },
   heartbeat: { fits: () => true, expected: 'empty' },
@@ -52,21 +59,25 @@ function hasCredentials(target: string): boolean {
 
 function isHostAndPort(target: string): boolean {
   const { host = '', port = '' } = HOST_AND_PORT.exec(target)?.groups ?? {};
-  return isHost(host) && Number(port) >= 1 && Number(port) <= 65_535;
+  return isHost(host) && isPort(Number(port));
 }
 
 function isHost(text: string): boolean {
-  return isIpv4(text) || isIpv6(text) || isHostName(text);
+  return canonicalIpv4(text) !== null || isIpv6(text) || isHostName(text);
 }
 
-function isIpv4(text: string): boolean {
-  return DOTTED_NUMBERS.test(text) && URL.parse(`http://${text}/`)?.hostname === text;
+function isDnsTarget(target: string): boolean {
+  const parts = splitDnsTarget(target);
+  return parts !== null && isHostName(parts.name) && (parts.server === null || (isHost(parts.server.host) && isPort(parts.server.port)));
 }
 
 /** With or without brackets: `[::1]` in a URL or before a port, `::1` alone. */
 function isIpv6(text: string): boolean {
-  const address = text.startsWith('[') ? text.slice(1, -1) : text;
-  return address.includes(':') && !address.includes(']') && URL.canParse(`http://[${address}]/`);
+  return canonicalIpv6(text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text) !== null;
+}
+
+function isPort(port: number): boolean {
+  return port >= 1 && port <= 65_535;
 }
 
 /**

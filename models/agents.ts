@@ -1,6 +1,6 @@
 import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
 import type { MonitorType } from '../core/monitor.ts';
-import { isScheduled, type ScheduleChange } from '../core/schedule.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/schedule.ts';
 import type { Database } from './database.ts';
 import type { AgentKind, AgentRecord } from './records/agent.ts';
 import { placeMonitor } from './schedule.ts';
@@ -86,7 +86,7 @@ export async function deleteAgent(database: Database, { tenantId, id }: { tenant
       [record.no],
     );
     await record.destroy({ transaction });
-    return { occupied: [], emptied: emptied.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase })) };
+    return { ...noScheduleChange(), emptied: emptied.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase })) };
   });
 }
 
@@ -116,8 +116,11 @@ export async function listCheckRegions(database: Database): Promise<Map<number, 
 }
 
 /** Agent-checked monitors that have no source although shared agents exist now: they were made before the first agent came. */
-export async function assignMissingSources(database: Database, choose: (monitorId: string, sharedAgentIds: string[]) => string[]): Promise<ScheduleChange> {
-  const change: ScheduleChange = { occupied: [], emptied: [] };
+export async function assignMissingSources(
+  database: Database,
+  { choose, nowMs }: { choose: (monitorId: string, sharedAgentIds: string[]) => string[]; nowMs: number },
+): Promise<ScheduleChange> {
+  const change = noScheduleChange();
   const shared = await database.records.agents.findAll({ where: { kind: 'first_party' } });
   if (shared.length === 0) return change;
   const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
@@ -132,9 +135,10 @@ export async function assignMissingSources(database: Database, choose: (monitorI
       const run = runWith(database, transaction);
       // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
       await run('UPDATE monitors SET down_min_sources = least(2, $2::int) WHERE no = $1', [orphan.no, agentNos.length]);
-      return await placeMonitor(run, { monitorNo: orphan.no, agentNos, intervalSeconds: orphan.interval_seconds, scheduled: isScheduled(orphan) });
+      return await placeMonitor(run, { monitorNo: orphan.no, agentNos, intervalSeconds: orphan.interval_seconds, scheduled: isScheduled(orphan), isNews: true, nowMs });
     });
     change.occupied.push(...placed.occupied);
+    change.looks.push(...placed.looks);
   }
   return change;
 }

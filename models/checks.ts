@@ -33,16 +33,32 @@ type DueRow = {
   sealed_secrets: string | null;
 };
 
+const DUE_COLUMNS = `m.no, m.id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
+  m.follow_redirects, m.check_spec, m.sealed_secrets`;
+
 /** The monitors that stand in a phase, in one indexed query, secrets opened: these values exist in clear in the probing process only. */
 export async function listDueChecks(database: Database, place: SchedulePhase): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>({
     name: 'list-due-checks',
-    text: `SELECT m.no, m.id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
-                  m.follow_redirects, m.check_spec, m.sealed_secrets
+    text: `SELECT ${DUE_COLUMNS}
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
            WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3 AND m.enabled`,
     values: [place.agentNo, place.intervalSeconds, place.phase],
   });
+  return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
+}
+
+/** Takes monitors that an agent is to look at before their next tick, the longest waiting first: of two that take at once each gets others. Secrets opened. */
+export async function takeLooks(database: Database, { agentNo, nowMs, limit }: { agentNo: number; nowMs: number; limit: number }): Promise<DueCheck[]> {
+  const { rows } = await database.pool.query<DueRow>(
+    `WITH waiting AS MATERIALIZED (
+       SELECT monitor_no FROM monitor_sources WHERE agent_no = $1 AND look_at <= $2 ORDER BY look_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+     )
+     UPDATE monitor_sources s SET look_at = NULL FROM waiting w, monitors m
+     WHERE s.agent_no = $1 AND s.monitor_no = w.monitor_no AND m.no = s.monitor_no AND m.enabled
+     RETURNING ${DUE_COLUMNS}`,
+    [agentNo, nowMs, limit],
+  );
   return rows.map((row) => dueCheckOf(row, openSecrets(database, row)));
 }
 

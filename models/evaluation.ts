@@ -30,6 +30,9 @@ export type EvaluatedMonitor = {
   intervalSeconds: number;
   downAfterFailures: number;
   upAfterSuccesses: number;
+  waitsForPings: boolean;
+  /** Ids of the vendor monitors that it depends on (D-46). */
+  dependencyIds: readonly string[];
   quorum: number;
   state: MonitorState;
   stateSinceMs: number;
@@ -59,12 +62,17 @@ type MonitorRow = {
   down_after_failures: number;
   up_after_successes: number;
   down_min_sources: number;
+  dependencies: string[] | null;
   state: MonitorState;
   state_since: number;
   sequence: number;
 };
 
 type VoterRow = { monitor_no: number; agent_no: number; name: string; kind: AgentKind; last_seen_at: number | null; state: SourceState | null; newest_at: number | null };
+
+/** A heartbeat is down at the first ping missed and up at the first that comes (D-29), whatever its fields say. */
+const THRESHOLDS = `CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.down_after_failures END AS down_after_failures,
+                    CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.up_after_successes END AS up_after_successes`;
 
 /** An agent is offline after this long without a sign of life, in milliseconds (D-56). */
 const OFFLINE_AFTER_MS = 90_000;
@@ -75,7 +83,7 @@ const OFFLINE_AFTER_MS = 90_000;
  */
 export async function lockSources(run: Run, keys: readonly { monitorNo: number; agentNo: number }[]): Promise<LockedSource[]> {
   const rows = await run<SourceRow>(
-    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version, m.down_after_failures, m.up_after_successes
+    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version, ${THRESHOLDS}
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
      JOIN monitors m ON m.no = s.monitor_no AND m.enabled
@@ -111,8 +119,9 @@ export async function findNewestResults(run: Run, keys: readonly { monitorNo: nu
 /** Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned. */
 export async function lockMonitors(run: Run, monitorNos: readonly number[], nowMs: number): Promise<EvaluatedMonitor[]> {
   const monitors = await run<MonitorRow>(
-    `SELECT no, id, tenant_id, name, type, target, interval_seconds, down_after_failures, up_after_successes, down_min_sources, state, state_since, sequence
-     FROM monitors WHERE no = ANY($1::int[]) AND enabled ORDER BY no FOR NO KEY UPDATE`,
+    `SELECT m.no, m.id, m.tenant_id, m.name, m.type, m.target, m.interval_seconds, ${THRESHOLDS}, m.down_min_sources,
+            m.check_spec -> 'dependencies' AS dependencies, m.state, m.state_since, m.sequence
+     FROM monitors m WHERE m.no = ANY($1::int[]) AND m.enabled ORDER BY m.no FOR NO KEY UPDATE`,
     [monitorNos],
   );
   if (monitors.length === 0) return [];
@@ -134,6 +143,8 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
     intervalSeconds: row.interval_seconds,
     downAfterFailures: row.down_after_failures,
     upAfterSuccesses: row.up_after_successes,
+    waitsForPings: row.type === 'heartbeat',
+    dependencyIds: row.dependencies ?? [],
     quorum: row.down_min_sources,
     state: row.state,
     stateSinceMs: row.state_since,
@@ -152,9 +163,13 @@ export async function storeSourceStates(run: Run, changed: readonly { monitorNo:
   );
 }
 
-/** Writes where a monitor stands after its transitions. */
-export async function storeMonitorState(run: Run, monitor: { no: number; state: MonitorState; stateSinceMs: number; sequence: number }): Promise<void> {
-  await run('UPDATE monitors SET state = $2, state_since = $3, sequence = $4 WHERE no = $1', [monitor.no, monitor.state, monitor.stateSinceMs, monitor.sequence]);
+/** Writes where monitors stand after their transitions, with one statement. */
+export async function storeMonitorStates(run: Run, monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[]): Promise<void> {
+  await run(
+    `UPDATE monitors m SET state = k.state, state_since = k."stateSinceMs", sequence = k.sequence
+     FROM json_to_recordset($1::json) AS k (no integer, state text, "stateSinceMs" bigint, sequence integer) WHERE m.no = k.no`,
+    [JSON.stringify(monitors)],
+  );
 }
 
 /**

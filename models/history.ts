@@ -1,7 +1,4 @@
-import { stepIncident } from '../core/incident.ts';
-import type { Change } from '../core/monitor-state.ts';
 import type { MonitorState } from '../core/state.ts';
-import { sourcesAgainst } from '../core/monitor-state.ts';
 import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';
 
@@ -35,51 +32,45 @@ type IncidentRow = {
   resolution: 'recovered' | 'paused' | 'deleted' | null;
 };
 
-/** The open incident's id and worst state; null when none is open. */
-export type OpenIncident = { id: string; state: 'down' | 'degraded'; startedAtMs: number };
+/** A transition as it is written (D-43). `reason` and `cause` are null where no result decided it. */
+export type NewTransition = {
+  monitorId: string;
+  tenantId: string;
+  sequence: number;
+  from: MonitorState;
+  to: MonitorState;
+  atMs: number;
+  detectedAtMs: number;
+  cause: string | null;
+  reason: string | null;
+  evidence: object;
+};
 
-/** A monitor whose change is to be recorded. */
-export type ChangedMonitor = { id: string; tenantId: string; name: string; sequence: number };
+/** Of transitions that somebody asked for. */
+const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 
 const INCIDENT_COLUMNS = 'id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution';
 
-/** Writes a transition and does to the monitor's incident what it means; returns the incident it belongs to, null where there is none. */
-export async function recordChange(run: Run, monitor: ChangedMonitor, details: { change: Change; newIncidentId: string }): Promise<OpenIncident | null> {
-  const { change, newIncidentId } = details;
-  await insertTransition(run, { ...monitor, monitorId: monitor.id, from: change.from, to: change.to, change });
-  const open = await findOpenIncident(run, monitor.id);
-  const step = stepIncident(open?.state ?? null, change.to);
-  switch (step.step) {
-    case 'none':
-      return open;
-    case 'open': {
-      await run(
-        `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-        [newIncidentId, monitor.tenantId, monitor.id, monitor.name, step.state, change.reason, sourcesAgainst(change.evidence), change.atMs, change.detectedAtMs],
-      );
-      return { id: newIncidentId, state: step.state, startedAtMs: change.atMs };
-    }
-    case 'worsen':
-      await run(`UPDATE incidents SET state = 'down', reason = $2, sources_down = $3 WHERE id = $1`, [open?.id, change.reason, sourcesAgainst(change.evidence)]);
-      return open;
-    case 'resolve':
-      await resolveIncident(run, { monitorId: monitor.id, atMs: change.atMs, resolution: step.resolution });
-      return open;
-    default:
-      return step satisfies never;
-  }
+/** Writes transitions, with one statement. */
+export async function insertTransitions(run: Run, transitions: readonly NewTransition[]): Promise<void> {
+  await run(
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, cause, reason, evidence)
+     SELECT t."monitorId", t.sequence, t."tenantId", t."from", t."to", t."atMs", t."detectedAtMs", t.cause, t.reason, t.evidence
+     FROM json_to_recordset($1::json) AS t ("monitorId" text, sequence integer, "tenantId" text, "from" text, "to" text, "atMs" bigint,
+                                            "detectedAtMs" bigint, cause text, reason text, evidence jsonb)`,
+    [JSON.stringify(transitions)],
+  );
 }
 
 /** Writes the transition of a pause and resolves the open incident. */
 export async function recordPause(run: Run, paused: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number }): Promise<void> {
-  await insertTransition(run, { ...paused, to: 'paused', change: null });
+  await insertTransitions(run, [{ ...paused, ...UNDECIDED, to: 'paused', detectedAtMs: paused.atMs }]);
   await resolveIncident(run, { monitorId: paused.monitorId, atMs: paused.atMs, resolution: 'paused' });
 }
 
 /** Writes the transition of a resume. */
 export async function recordResume(run: Run, resumed: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number }): Promise<void> {
-  await insertTransition(run, { ...resumed, to: 'pending', change: null });
+  await insertTransitions(run, [{ ...resumed, ...UNDECIDED, to: 'pending', detectedAtMs: resumed.atMs }]);
 }
 
 /** Ends a monitor's open incident because the monitor is deleted. */
@@ -116,41 +107,12 @@ export async function listIncidents(
   return rows.map(incidentOf);
 }
 
-async function findOpenIncident(run: Run, monitorId: string): Promise<OpenIncident | null> {
-  const [row] = await run<IncidentRow>('SELECT id, state, started_at FROM incidents WHERE monitor_id = $1 AND resolved_at IS NULL', [monitorId]);
-  return row === undefined ? null : { id: row.id, state: row.state, startedAtMs: row.started_at };
-}
-
 async function resolveIncident(run: Run, ended: { monitorId: string; atMs: number; resolution: 'recovered' | 'paused' | 'deleted' }): Promise<void> {
   await run('UPDATE incidents SET resolved_at = greatest($2::bigint, started_at), resolution = $3 WHERE monitor_id = $1 AND resolved_at IS NULL', [
     ended.monitorId,
     ended.atMs,
     ended.resolution,
   ]);
-}
-
-async function insertTransition(
-  run: Run,
-  transition: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; to: MonitorState; atMs?: number; change: Change | null },
-): Promise<void> {
-  const { change } = transition;
-  const atMs = change?.atMs ?? transition.atMs;
-  await run(
-    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, cause, reason, evidence)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [
-      transition.monitorId,
-      transition.sequence,
-      transition.tenantId,
-      transition.from,
-      transition.to,
-      atMs,
-      change?.detectedAtMs ?? atMs,
-      change?.cause ?? null,
-      change?.reason ?? null,
-      JSON.stringify(change?.evidence ?? {}),
-    ],
-  );
 }
 
 function incidentOf(row: IncidentRow): Incident {

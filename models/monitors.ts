@@ -2,8 +2,9 @@ import { Op, type Transaction, type WhereOptions } from 'sequelize';
 import { isAgentChecked, type Monitor, type MonitorSecrets, type MonitorSettings, type MonitorType } from '../core/monitor.ts';
 import type { MonitorStatus } from '../core/state.ts';
 import type { MonitorState } from '../core/state.ts';
-import { isScheduled, type ScheduleChange } from '../core/schedule.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/schedule.ts';
 import type { Database } from './database.ts';
+import { placeHeartbeat } from './heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from './history.ts';
 import type { MonitorRecord } from './records/monitor.ts';
 import { placeMonitor } from './schedule.ts';
@@ -27,8 +28,6 @@ export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets
 /** The monitor as the change finds it, locked until it is stored. */
 export type LockedMonitor = { monitor: Monitor; secrets: MonitorSecrets; agentIds: string[] };
 
-const NO_CHANGE: ScheduleChange = { occupied: [], emptied: [] };
-
 /** How many monitors a tenant has, for the plan's limit (D-60). */
 export async function countMonitors(database: Database, tenantId: string): Promise<number> {
   return await database.records.monitors.count({ where: { tenantId } });
@@ -51,7 +50,7 @@ export async function createMonitor(
       { transaction, returning: true },
     );
     const monitor = monitorOf(record);
-    return { monitor, schedule: await place(database, { monitor, agentIds }, transaction) };
+    return { monitor, schedule: await place(database, { monitor, agentIds, isNews: true, nowMs }, transaction) };
   });
 }
 
@@ -96,7 +95,7 @@ export async function updateMonitor(
       { transaction },
     );
     const monitor = monitorOf(record);
-    return { monitor, schedule: await place(database, { monitor, agentIds: change.agentIds }, transaction) };
+    return { monitor, schedule: await place(database, { monitor, agentIds: change.agentIds, isNews: checksVersion > current.checksVersion, nowMs: key.nowMs }, transaction) };
   });
 }
 
@@ -118,7 +117,7 @@ export async function deleteMonitor(database: Database, key: { tenantId: string;
     if (record === null) return null;
     const run = runWith(database, transaction);
     await resolveDeleted(run, key.id, key.nowMs);
-    const schedule = await placeMonitor(run, { monitorNo: record.no, agentNos: [], intervalSeconds: record.intervalSeconds, scheduled: false });
+    const schedule = await placeMonitor(run, { monitorNo: record.no, agentNos: [], intervalSeconds: record.intervalSeconds, scheduled: false, isNews: false, nowMs: key.nowMs });
     await record.destroy({ transaction });
     return schedule;
   });
@@ -155,7 +154,7 @@ async function setEnabled(
   return await inTransaction(database, async (transaction) => {
     const record = await lockMonitor(database, key, transaction);
     if (record === null) return null;
-    if (record.enabled === enabled) return { monitor: monitorOf(record), schedule: NO_CHANGE };
+    if (record.enabled === enabled) return { monitor: monitorOf(record), schedule: noScheduleChange() };
     const run = runWith(database, transaction);
     const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: record.sequence + 1, from: record.state, atMs: key.nowMs };
     await (enabled ? recordResume(run, paused) : recordPause(run, paused));
@@ -167,7 +166,7 @@ async function setEnabled(
     if (enabled) await run('UPDATE monitor_sources SET state = NULL WHERE monitor_no = $1', [record.no]);
     const monitor = monitorOf(record);
     const agentIds = await listSourceIds(database, record.no, transaction);
-    return { monitor, schedule: await place(database, { monitor, agentIds }, transaction) };
+    return { monitor, schedule: await place(database, { monitor, agentIds, isNews: enabled, nowMs: key.nowMs }, transaction) };
   });
 }
 
@@ -185,8 +184,11 @@ async function isAtLimit(database: Database, { tenantId, limit }: { tenantId: st
   return (await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit;
 }
 
-async function place(database: Database, { monitor, agentIds }: { monitor: Monitor; agentIds: readonly string[] }, transaction: Transaction): Promise<ScheduleChange> {
+type Placed = { monitor: Monitor; agentIds: readonly string[]; isNews: boolean; nowMs: number };
+
+async function place(database: Database, { monitor, agentIds, isNews, nowMs }: Placed, transaction: Transaction): Promise<ScheduleChange> {
   const run = runWith(database, transaction);
+  await placeHeartbeat(run, monitor, nowMs);
   // What no agent checks has the service itself for its one source.
   const agents = isAgentChecked(monitor.type)
     ? await run<{ no: number }>('SELECT no FROM agents WHERE id = ANY($1::text[])', [agentIds])
@@ -196,6 +198,8 @@ async function place(database: Database, { monitor, agentIds }: { monitor: Monit
     agentNos: agents.map((agent) => agent.no),
     intervalSeconds: monitor.intervalSeconds,
     scheduled: isScheduled(monitor),
+    isNews,
+    nowMs,
   });
 }
 
@@ -227,7 +231,9 @@ export function secretsContext(monitorId: string): string {
 
 const MEASURED = ['target', 'method', 'expectedStatus', 'bodyMatch', 'followRedirects', 'timeoutMs', 'checkSpec'] as const satisfies readonly (keyof MonitorSettings)[];
 
+/** A ping means what it meant when it came, whatever is edited afterwards. */
 function measuresDifferently(current: Monitor, change: MonitorChange, secrets: MonitorSecrets): boolean {
+  if (current.type === 'heartbeat') return false;
   const before = [...MEASURED.map((field) => current[field]), secrets];
   const after = [...MEASURED.map((field) => change.settings[field]), change.secrets];
   return JSON.stringify(before) !== JSON.stringify(after);

@@ -1,10 +1,13 @@
-import { choosePhase } from '../core/phases.ts';
-import type { ScheduleChange, SchedulePhase } from '../core/schedule.ts';
+import { choosePhase, isTickFar } from '../core/phases.ts';
+import { noScheduleChange, type ScheduleChange, type SchedulePhase } from '../core/schedule.ts';
 import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';
 
-/** Where a monitor shall stand: every agent that watches it, and whether they check it now. */
-export type Placement = { monitorNo: number; agentNos: readonly number[]; intervalSeconds: number; scheduled: boolean };
+/**
+ * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isNews`: there is something to be seen (the
+ * monitor is new or resumed, its checks are others), so that its agents look without waiting for their next tick.
+ */
+export type Placement = { monitorNo: number; agentNos: readonly number[]; intervalSeconds: number; scheduled: boolean; isNews: boolean; nowMs: number };
 
 type SourceRow = { agent_no: number; interval_seconds: number; phase: number | null };
 
@@ -18,7 +21,7 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
     'SELECT agent_no, interval_seconds, phase FROM monitor_sources WHERE monitor_no = $1 ORDER BY agent_no FOR UPDATE',
     [monitorNo],
   );
-  const change: ScheduleChange = { occupied: [], emptied: [] };
+  const change = noScheduleChange();
   const known = new Map(rows.map((row) => [row.agent_no, row]));
   for (const row of rows) {
     const stays = agentNos.includes(row.agent_no);
@@ -31,13 +34,19 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
   }
   for (const agentNo of agentNos.toSorted((a, b) => a - b)) {
     const before = known.get(agentNo);
-    if (before !== undefined && before.interval_seconds === intervalSeconds && (before.phase !== null) === placement.scheduled) continue;
-    const taken = placement.scheduled ? await takePhase(run, { agentNo, intervalSeconds }) : null;
+    const stays = before !== undefined && before.interval_seconds === intervalSeconds && (before.phase !== null) === placement.scheduled;
+    const isNews = placement.scheduled && (placement.isNews || before === undefined);
+    if (stays && !isNews) continue;
+    const taken = placement.scheduled && !stays ? await takePhase(run, { agentNo, intervalSeconds }) : null;
     if (taken?.first === true) change.occupied.push({ agentNo, intervalSeconds, phase: taken.phase });
+    const phase = stays ? before.phase : (taken?.phase ?? null);
+    const looks = isNews && phase !== null && isTickFar({ intervalSeconds, phase, monitorNo }, placement.nowMs);
+    if (looks) change.looks.push(agentNo);
     await run(
-      `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase) VALUES ($1, $2, $3, $4)
-       ON CONFLICT (monitor_no, agent_no) DO UPDATE SET interval_seconds = excluded.interval_seconds, phase = excluded.phase`,
-      [monitorNo, agentNo, intervalSeconds, taken?.phase ?? null],
+      `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, look_at) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (monitor_no, agent_no) DO UPDATE SET interval_seconds = excluded.interval_seconds, phase = excluded.phase,
+         look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at, monitor_sources.look_at) END`,
+      [monitorNo, agentNo, intervalSeconds, phase, looks ? placement.nowMs : null],
     );
   }
   return withoutMoves(change);
@@ -49,6 +58,15 @@ export async function listOccupiedPhases(database: Database): Promise<SchedulePh
     'SELECT agent_no, interval_seconds, phase FROM schedule_phases WHERE monitors > 0',
   );
   return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase }));
+}
+
+/** The agents of the service that have had a look to take since before `beforeMs` (Unix milliseconds): nobody was told of it, or who was told is gone. */
+export async function listForgottenLooks(database: Database, beforeMs: number): Promise<number[]> {
+  const rows = await runWith(database)<{ no: number }>(
+    `SELECT no FROM agents a WHERE kind <> 'tenant' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.agent_no = a.no AND s.look_at < $1)`,
+    [beforeMs],
+  );
+  return rows.map((row) => row.no);
 }
 
 async function takePhase(run: Run, place: { agentNo: number; intervalSeconds: number }): Promise<{ phase: number; first: boolean }> {
@@ -75,9 +93,9 @@ async function leavePhase(run: Run, left: SchedulePhase): Promise<boolean> {
 }
 
 /** A phase that was left and taken again in one change is neither new nor empty to the queue. */
-function withoutMoves({ occupied, emptied }: ScheduleChange): ScheduleChange {
+function withoutMoves({ occupied, emptied, looks }: ScheduleChange): ScheduleChange {
   const key = (place: SchedulePhase) => `${place.agentNo}/${place.intervalSeconds}/${place.phase}`;
   const taken = new Set(occupied.map(key));
   const left = new Set(emptied.map(key));
-  return { occupied: occupied.filter((place) => !left.has(key(place))), emptied: emptied.filter((place) => !taken.has(key(place))) };
+  return { occupied: occupied.filter((place) => !left.has(key(place))), emptied: emptied.filter((place) => !taken.has(key(place))), looks };
 }

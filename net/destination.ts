@@ -4,6 +4,7 @@ import tls from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import { isPublicAddress } from './address-guard.ts';
 import { guardedLookup } from './guarded-lookup.ts';
+import { ADDRESS_TURN_MS } from './host-address.ts';
 
 /** Where a connection goes and how it is made, in the words of `net.connect` and `tls.connect`. */
 export type Destination = {
@@ -13,6 +14,7 @@ export type Destination = {
   isNamed: boolean;
   isSecure: boolean;
   noDelay: true;
+  autoSelectFamilyAttemptTimeout: number;
   lookup?: LookupFunction;
   secureContext?: SecureContext;
   servername?: string;
@@ -35,7 +37,7 @@ export function createDestinations({ allowPrivateNetwork }: { allowPrivateNetwor
     if (!allowPrivateNetwork && !isNamed && !isPublicAddress(host)) return null;
 
     const isSecure = url.protocol === 'https:';
-    const destination: Destination = { host, port: portOf(url), isNamed, isSecure, noDelay: true };
+    const destination: Destination = { host, port: portOf(url), isNamed, isSecure, noDelay: true, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS };
     if (!allowPrivateNetwork) destination.lookup = guardedLookup;
     if (isSecure) {
       secureContext ??= tls.createSecureContext();

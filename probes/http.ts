@@ -1,12 +1,12 @@
-import type { HttpObservation } from '../core/http-observation.ts';
-import { looksAtBody } from '../core/judge-http.ts';
+import type { HttpObservation } from '../core/http/observation.ts';
+import { looksAtBody } from '../core/http/judge.ts';
 import type { CheckTarget } from '../core/monitor.ts';
 import { createHttpClient } from '../net/http-client.ts';
 import type { HttpClient, HttpExchange } from '../net/http-client.ts';
-import { HttpJourney } from './http-journey.ts';
-import { followRedirect, MAX_REDIRECTS, redirectTarget } from './http-redirect.ts';
-import { buildFirstHop, carriesSecrets } from './http-request.ts';
-import type { Hop } from './http-request.ts';
+import { HttpJourney } from './http/journey.ts';
+import { followRedirect, MAX_REDIRECTS, redirectTarget } from './http/redirect.ts';
+import { buildFirstHop, carriesSecrets } from './http/request.ts';
+import type { Hop } from './http/request.ts';
 
 /** What a probe may do where it runs (D-30). */
 export type ProbeEnvironment = { allowPrivateNetwork: boolean };

@@ -1,7 +1,16 @@
 import type { CheckTarget, MonitorType } from '../core/monitor.ts';
 import type { Observation } from '../core/observation.ts';
+import { openDnsProbe } from './dns.ts';
+import type { DnsEnvironment } from './dns.ts';
+import { createDomainProbe } from './domain.ts';
+import type { KnowDomain } from './domain/known-domains.ts';
 import { createHttpProbe } from './http.ts';
-import type { ProbeEnvironment } from './http.ts';
+import { openIcmpProbe } from './icmp.ts';
+import type { IcmpEnvironment } from './icmp.ts';
+import { createTcpProbe } from './tcp.ts';
+import { createUdpProbe } from './udp.ts';
+import { createVendorProbe } from './vendor.ts';
+import type { VendorPageReader } from './vendors/page-reader.ts';
 
 export type { ProbeEnvironment } from './http.ts';
 
@@ -12,13 +21,18 @@ export type Probe = (target: CheckTarget) => Promise<Observation>;
 export type OpenProbe = { probe: Probe; close: () => Promise<void> };
 
 /** Opens the probe of what agents check, a customer's own as well as a shared one. */
-export function openAgentProbe(environment: ProbeEnvironment): OpenProbe {
-  return { probe: dispatch({ http: createHttpProbe(environment) }), close: async () => undefined };
+export function openAgentProbe(environment: IcmpEnvironment): OpenProbe {
+  const icmp = openIcmpProbe(environment);
+  return {
+    probe: dispatch({ http: createHttpProbe(environment), tcp: createTcpProbe(environment), udp: createUdpProbe(environment), icmp: icmp.probe }),
+    close: icmp.close,
+  };
 }
 
 /** Opens the probe of what the service itself checks. */
-export function openServiceProbe(_environment: ProbeEnvironment): OpenProbe {
-  return { probe: dispatch({}), close: async () => undefined };
+export function openServiceProbe(environment: DnsEnvironment & { readVendorPage: VendorPageReader; knowDomain: KnowDomain }): OpenProbe {
+  const dns = openDnsProbe(environment);
+  return { probe: dispatch({ dns: dns.probe, domain: createDomainProbe(environment.knowDomain), vendor: createVendorProbe(environment.readVendorPage) }), close: dns.close };
 }
 
 /** Each target goes to the probe of its protocol; a type without one gives an `unsupported` observation. */

@@ -68,7 +68,8 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
   };
-  // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
+  // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks. Their commits do not wait
+  // for the disk: what a crash takes back of a queue is made again from the rows, as if Redis had lost it.
   const openPool = (connectionTimeoutMillis: number, max = 2) => {
     const pool = new Pool({
       connectionString: databaseUrl,
@@ -77,7 +78,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       keepAlive: true,
       connectionTimeoutMillis,
       query_timeout: QUERY_TIMEOUT_MS,
-      options: '-c search_path=bullmq -c deadlock_timeout=50ms -c jit=off',
+      options: '-c search_path=bullmq -c deadlock_timeout=50ms -c jit=off -c synchronous_commit=off',
     });
     pool.on('error', onError);
     pools.push(pool);

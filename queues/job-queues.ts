@@ -1,16 +1,27 @@
-import type { Queue } from 'bullmq';
+import { createHash } from 'node:crypto';
+import type { JobsOptions, Queue } from 'bullmq';
 import type { ScheduleChange, SchedulePhase } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
-import type { CheckJob, DeliverJob, EvaluateJob, MaintainJob, ResultPayload } from './payloads.ts';
+import type { CheckJob, DeliverJob, EvaluateJob, LookJob, LookUpJob, MaintainJob, ResultPayload } from './payloads.ts';
 import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
+import { createLookAdder } from './looks.ts';
 
 /** The chores that the clock enqueues; each has a worker file of its own. */
-export const CHORES = ['reconcile', 'sweep', 'partitions', 'retention'] as const;
+export const CHORES = ['reconcile', 'sweep', 'partitions', 'retention', 'advisories', 'registries'] as const;
 export type Chore = (typeof CHORES)[number];
 
 /** Results are stored nowhere else yet: while PostgreSQL is away their jobs wait for it, ten minutes long. */
 const EVALUATE_OPTIONS = { attempts: 300, backoff: { type: 'fixed', delay: 2000 }, removeOnComplete: true };
+
+/** An attempt that is to be made, from 1, and from when on (Unix milliseconds); its row is committed. */
+export type DueAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
+
+/** Channels of a job at most: what a job costs the queue is shared by the channels that an event goes to, and none waits behind thousands. */
+const CHANNELS_PER_JOB = 20;
+
+/** Deliveries that a job names: a storm's thousands are in the database already. */
+const NAMED_DELIVERIES = 20;
 
 /** Everything that adds jobs. Rows are committed before a job is added: a job that is lost can be made again from its row. */
 export type JobQueues = {
@@ -20,14 +31,14 @@ export type JobQueues = {
   reconcileSchedules(occupied: readonly SchedulePhase[], regions: ReadonlyMap<number, string>, when: { nowMs: number; thorough: boolean }): Promise<number>;
   /** Hands measured results to the evaluator. */
   enqueueResults(results: ResultPayload[]): Promise<void>;
-  /** Adds the job of one attempt; its id is that of delivery and attempt, so that adding it twice makes one job. */
-  enqueueDelivery(attempt: { deliveryId: string; attempt: number; delayMs: number }): Promise<void>;
-  /** Adds first attempts, a job for each channel's. */
-  enqueueDeliveries(deliveries: readonly { id: string; channelId: string }[]): Promise<void>;
+  /** Adds one job for all of these, or a few where they go to many channels, for when the last is due; adding the same ones twice adds nothing. */
+  enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void>;
   /** Adds a chore unless one of its kind is still waiting or running. */
   enqueueChore(chore: Chore): Promise<void>;
+  /** Has a vendor target looked up, once for all who ask while the look-up waits or runs; what came of it is stored as the page's. */
+  enqueueLookUp(target: string): Promise<void>;
   /** A region's check queue. */
-  checkQueue(region: string): Queue<CheckJob>;
+  checkQueue(region: string): Queue<CheckJob | LookJob>;
   /** Every queue that is open in this process, for the board and the metrics. */
   all(): Queue[];
   close(): Promise<void>;
@@ -38,26 +49,32 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
   const evaluate = backend.createQueue<EvaluateJob>(QUEUES.evaluate);
   const deliver = backend.createQueue<DeliverJob>(QUEUES.deliver);
   const maintain = backend.createQueue<MaintainJob>(QUEUES.maintain);
-  const checks = new Map<string, Queue<CheckJob>>();
+  const lookUp = backend.createQueue<LookUpJob>(QUEUES.lookUp);
+  const checks = new Map<string, Queue<CheckJob | LookJob>>();
   const checkQueue = (region: string) => {
-    const open = checks.get(region) ?? backend.createQueue<CheckJob>(checkQueueName(region));
+    const open = checks.get(region) ?? backend.createQueue<CheckJob | LookJob>(checkQueueName(region));
     checks.set(region, open);
     return open;
   };
-  const queueOf = (place: SchedulePhase, regions: ReadonlyMap<number, string>) => {
-    const region = regions.get(place.agentNo);
+  const queueOf = (agentNo: number, regions: ReadonlyMap<number, string>) => {
+    const region = regions.get(agentNo);
     return region === undefined ? null : checkQueue(region);
   };
-  const all = () => [...checks.values(), evaluate, deliver, maintain];
+  const addLook = createLookAdder();
+  const all = () => [...checks.values(), evaluate, deliver, maintain, lookUp];
   return {
     async applyScheduleChange(change, regions) {
       for (const place of change.emptied) {
-        const queue = queueOf(place, regions);
+        const queue = queueOf(place.agentNo, regions);
         if (queue !== null) await backend.exclusively(() => removePhase(queue, place));
       }
       for (const place of change.occupied) {
-        const queue = queueOf(place, regions);
+        const queue = queueOf(place.agentNo, regions);
         if (queue !== null) await backend.exclusively(() => addPhase(queue, place));
+      }
+      for (const agentNo of change.looks) {
+        const queue = queueOf(agentNo, regions);
+        if (queue !== null) await addLook(queue, agentNo);
       }
     },
     async reconcileSchedules(occupied, regions, when) {
@@ -72,16 +89,19 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     async enqueueResults(results) {
       await evaluate.add('results', { results }, EVALUATE_OPTIONS);
     },
-    async enqueueDelivery({ deliveryId, attempt, delayMs }) {
-      await deliver.add('deliver', { deliveryIds: [deliveryId] }, attemptOptions(deliveryId, attempt, delayMs));
-    },
-    async enqueueDeliveries(deliveries) {
-      if (deliveries.length === 0) return;
-      const ofChannels = [...Map.groupBy(deliveries, ({ channelId }) => channelId).values()].map((group) => group.map(({ id }) => id));
-      await deliver.addBulk(ofChannels.map((deliveryIds) => ({ name: 'deliver', data: { deliveryIds }, opts: attemptOptions(deliveryIds[0] ?? '', 1, 0) })));
+    async enqueueAttempts(attempts) {
+      const ofChannels = [...Map.groupBy(attempts, ({ channelId }) => channelId).values()];
+      for (let first = 0; first < ofChannels.length; first += CHANNELS_PER_JOB) {
+        const { data, options } = deliverJob(ofChannels.slice(first, first + CHANNELS_PER_JOB).flat());
+        await deliver.add('deliver', data, options);
+      }
     },
     async enqueueChore(chore) {
       await maintain.add(chore, {}, { jobId: chore, removeOnComplete: true, removeOnFail: true });
+    },
+    async enqueueLookUp(target) {
+      const jobId = createHash('sha256').update(target).digest('hex');
+      await lookUp.add('look-up', { target }, { jobId, removeOnComplete: true, removeOnFail: true });
     },
     checkQueue,
     all,
@@ -91,6 +111,10 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
   };
 }
 
-function attemptOptions(deliveryId: string, attempt: number, delayMs: number) {
-  return { jobId: `${deliveryId}-${attempt}`, delay: delayMs, removeOnComplete: true, removeOnFail: true };
+function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; options: JobsOptions } {
+  const channelIds = [...new Set(attempts.map(({ channelId }) => channelId))];
+  const deliveryIds = attempts.slice(0, NAMED_DELIVERIES).map(({ deliveryId }) => deliveryId);
+  const dueAtMs = Math.max(...attempts.map((due) => due.dueAtMs));
+  const jobId = `${attempts[0]?.deliveryId}-${attempts[0]?.attempt}`;
+  return { data: { channelIds, dueAtMs, deliveryIds }, options: { jobId, delay: Math.max(0, dueAtMs - Date.now()), removeOnComplete: true, removeOnFail: true } };
 }

@@ -3,6 +3,9 @@ import type { Vote } from '../core/verdict.ts';
 /** A tick of one phase of an agent's interval: the worker reads which monitors stand in it. */
 export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
 
+/** Monitors that an agent shall look at without waiting for their ticks: the worker reads which ones wait. */
+export type LookJob = { agentNo: number; looks: true };
+
 /** What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and monitors by name. */
 export type CheckOutcome = { checks: number; up: number; degraded: number; down: number; none: number; dropped: number; monitors: string[] };
 
@@ -23,8 +26,14 @@ export type ResultPayload = {
 /** Results are the only payload that is more than ids: they are not stored before the evaluator stores them. */
 export type EvaluateJob = { results: ResultPayload[] };
 
-/** One attempt of each of these deliveries, all to one channel: an alert storm is as many jobs as channels, not as many as alerts. */
-export type DeliverJob = { deliveryIds: string[] };
+/**
+ * These channels have deliveries that are due from `dueAtMs` on (Unix milliseconds). Which, the database says: the ids, the first 20 at most,
+ * are there for people who look at the board.
+ */
+export type DeliverJob = { channelIds: string[]; dueAtMs: number; deliveryIds: string[] };
+
+/** Something that somebody who writes a monitor wants to know now: what stands at this vendor target (an id or a page's URL). */
+export type LookUpJob = { target: string };
 
 /** One run of a chore. */
 export type MaintainJob = Record<string, never>;

@@ -8,10 +8,10 @@ import type { JobQueues } from './job-queues.ts';
 export function createScheduleNotifier(queues: JobQueues, listRegions: () => Promise<Map<number, string>>): (change: ScheduleChange) => Promise<void> {
   let regions = new Map<number, string>();
   return async (change) => {
-    const places = [...change.occupied, ...change.emptied];
-    if (places.length === 0) return;
+    const agentNos = [...[...change.occupied, ...change.emptied].map(({ agentNo }) => agentNo), ...change.looks];
+    if (agentNos.length === 0) return;
     // Regions never change their names; a number that is not known yet is an agent that came since.
-    if (places.some((place) => !regions.has(place.agentNo))) regions = await listRegions();
+    if (agentNos.some((agentNo) => !regions.has(agentNo))) regions = await listRegions();
     await queues.applyScheduleChange(change, regions);
   };
 }

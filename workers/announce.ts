@@ -17,7 +17,7 @@ export async function announce(
     );
   }
   try {
-    await queues.enqueueDeliveries(recorded.deliveries);
+    await queues.enqueueAttempts(recorded.deliveries);
   } catch (error) {
     log.warn({ err: error, deliveries: recorded.deliveries.length }, 'delivery.not_queued');
   }

@@ -1,10 +1,11 @@
 import type { ChannelType } from '../core/channel.ts';
 import { nextAttemptDelayMs } from '../core/retry-timetable.ts';
 import type { Database } from '../models/database.ts';
-import { claimDelivery, findPendingDelivery, recordAttempt, type ClaimedAttempt } from '../models/deliveries.ts';
+import { claimNextDelivery, recordAttempt, type ClaimedAttempt } from '../models/deliveries.ts';
 import type { AttemptOutcome, AttemptResult } from '../notifications/attempt-result.ts';
 import type { WebhookDelivery } from '../notifications/webhook/attempt.ts';
-import { createEndpointLimiter } from './deliver/endpoint-limiter.ts';
+import type { DueAttempt } from '../queues/job-queues.ts';
+import { createChannelLanes, type ChannelLanes } from './deliver/channel-lanes.ts';
 
 /** Of pino, what is needed here. */
 export type DeliveryLog = { info: (fields: object, text: string) => void; warn: (fields: object, text: string) => void };
@@ -17,7 +18,7 @@ export type DeliverOptions = {
   /** The wait before each retry, in seconds. */
   retrySeconds: readonly number[];
   /** Adds the job of a later attempt; called after its row is committed. */
-  enqueueDelivery: (job: { deliveryId: string; attempt: number; delayMs: number }) => Promise<void>;
+  enqueueAttempt: (attempt: DueAttempt) => Promise<void>;
   now: () => number;
   /** Draws from [0, 1). */
   random: () => number;
@@ -25,57 +26,35 @@ export type DeliverOptions = {
   onAttempt?: (outcome: AttemptOutcome, durationMs: number) => void;
 };
 
-/**
- * What a delivery job came to. `skipped`: finished, gone, or taken by another. `retry`: the next attempt is stored and its job added.
- * `postponeMs`: nothing was tried yet, the same job shall come back after this time.
- */
-export type DeliverResult = { outcome: AttemptOutcome | 'skipped'; retryInMs?: number } | { postponeMs: number };
-
 /** What a claim outlasts the attempt's deadline by, in milliseconds: for the queries around it, and for clocks that differ. */
 const CLAIM_MARGIN_MS = 7000;
 
 /**
- * Makes the function behind delivery jobs. It may be run twice, late, and for any delivery: the row decides. Rejects only when the
- * database is away; the delivery then comes back by its claim's expiry.
+ * Makes what works off a channel's deliveries. It may be run twice, late, and for any channel: the rows decide. Its outcomes are those of
+ * attempts, and `skipped` where a claim was outlived and the delivery is another's. A run rejects only when the database is away; what it
+ * held comes back by the expiry of its claims.
  */
-export function createDeliverer(options: DeliverOptions): (deliveryId: string) => Promise<DeliverResult> {
-  const limiter = createEndpointLimiter(options.now);
-  return async (deliveryId) => {
-    const pending = await findPendingDelivery(options.database, deliveryId);
-    if (pending === null) return { outcome: 'skipped' };
-    const waitMs = pending.dueAtMs - options.now();
-    if (waitMs > 0) return { postponeMs: waitMs };
-    const admission = limiter.enter(pending.channelId);
-    if ('postponeMs' in admission) return admission;
-    try {
-      return await attemptDelivery(options, deliveryId);
-    } finally {
-      admission.leave();
-    }
-  };
+export function createDeliverer(options: DeliverOptions): ChannelLanes {
+  const { database, now } = options;
+  const claimMs = options.deadlineMs + CLAIM_MARGIN_MS;
+  return createChannelLanes<ClaimedAttempt>({
+    claim: (channelId) => claimNextDelivery(database, channelId, { nowMs: now(), claimMs }),
+    attempt: (claimed) => attemptDelivery(claimed, options),
+  });
 }
 
-async function attemptDelivery(options: DeliverOptions, deliveryId: string): Promise<DeliverResult> {
-  const { database, now, deadlineMs } = options;
-  const claimed = await claimDelivery(database, deliveryId, { nowMs: now(), claimMs: deadlineMs + CLAIM_MARGIN_MS });
-  if (claimed === null) return { outcome: 'skipped' };
+async function attemptDelivery(claimed: ClaimedAttempt, options: DeliverOptions): Promise<AttemptOutcome | 'skipped'> {
+  const { deliveryId, channelId, attempt } = claimed;
   const result = refuse(claimed, options) ?? (await send(claimed, options));
-  const retryInMs = result.outcome === 'retry' ? nextAttemptDelayMs({ attempt: claimed.attempt, random: options.random(), timetableSeconds: options.retrySeconds }) : null;
+  const retryInMs = result.outcome === 'retry' ? nextAttemptDelayMs({ attempt, random: options.random(), timetableSeconds: options.retrySeconds }) : null;
   const outcome = result.outcome === 'retry' && retryInMs === null ? 'failed' : result.outcome;
-  const finishedAtMs = now();
-  const isRecorded = await recordAttempt(database, {
-    ...result,
-    outcome,
-    deliveryId,
-    attempt: claimed.attempt,
-    finishedAtMs,
-    nextAttemptAtMs: retryInMs === null ? null : finishedAtMs + retryInMs,
-  });
+  const finishedAtMs = options.now();
+  const nextAttemptAtMs = retryInMs === null ? null : finishedAtMs + retryInMs;
+  const isRecorded = await recordAttempt(options.database, { ...result, outcome, deliveryId, attempt, finishedAtMs, nextAttemptAtMs });
   report(options, claimed, { ...result, outcome });
-  if (!isRecorded) return { outcome: 'skipped' };
-  if (retryInMs === null) return { outcome };
-  await enqueueRetry(options, { deliveryId, attempt: claimed.attempt + 1, delayMs: retryInMs });
-  return { outcome, retryInMs };
+  if (!isRecorded) return 'skipped';
+  if (nextAttemptAtMs !== null) await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: nextAttemptAtMs });
+  return outcome;
 }
 
 /** Ends what cannot or must not be sent any more; null for everything else. */
@@ -116,11 +95,11 @@ function refuseType({ channelType }: ClaimedAttempt): Promise<AttemptResult> {
 }
 
 /** The row is there already: a queue that is away costs the retry its punctuality, not its existence. */
-async function enqueueRetry({ enqueueDelivery, log }: DeliverOptions, job: { deliveryId: string; attempt: number; delayMs: number }): Promise<void> {
+async function enqueueRetry({ enqueueAttempt, log }: DeliverOptions, retry: DueAttempt): Promise<void> {
   try {
-    await enqueueDelivery(job);
+    await enqueueAttempt(retry);
   } catch (error) {
-    log.warn({ err: error, delivery_id: job.deliveryId, attempt: job.attempt }, 'delivery.retry_not_queued');
+    log.warn({ err: error, delivery_id: retry.deliveryId, attempt: retry.attempt }, 'delivery.retry_not_queued');
   }
 }
 

@@ -1,9 +1,10 @@
 import { cleanText } from '../core/clean-text.ts';
 import { applyResult, isDecided, type Change, type DecidedMonitor } from '../core/monitor-state.ts';
 import { stepSource } from '../core/source-state.ts';
-import { createPartitions, NO_PARTITION, resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';
+import { resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';
 import type { Database } from '../models/database.ts';
 import { findNewestResults, lockMonitors, lockSources, storeSourceStates, type EvaluatedMonitor, type LockedSource } from '../models/evaluation.ts';
+import { createPartitions, NO_PARTITION } from '../models/partitions.ts';
 import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
 import { recordChanges, type RecordedChanges, type RecordingTools } from './record-changes.ts';
 

@@ -11,6 +11,7 @@ import { startCheck, startServiceCheck } from './processes/check.ts';
 import { startClock } from './processes/clock.ts';
 import { startDeliver } from './processes/deliver.ts';
 import { startEvaluate } from './processes/evaluate.ts';
+import { startHeartbeatWatch } from './processes/heartbeats.ts';
 import { startMaintain } from './processes/maintain.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 import { stopAll } from './stop.ts';
@@ -22,15 +23,15 @@ type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProc
 
 /** The Procfile's worker processes by name. */
 const PROCESSES: Readonly<Record<string, Start>> = {
-  check: async (runtime, { agentRegion, allowPrivateNetwork }) => [
+  check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer }) => [
     await startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork }),
-    startServiceCheck(runtime, { allowPrivateNetwork }),
+    startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer }),
   ],
   evaluate: async (runtime) => [await startEvaluate(runtime)],
   deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds }) => [
     startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }),
   ],
-  maintain: (runtime) => [startMaintain(runtime)],
+  maintain: (runtime, environment) => [startMaintain(runtime, environment), startHeartbeatWatch(runtime)],
   clock: (runtime) => [startClock(runtime)],
 };
 

@@ -10,6 +10,7 @@ export type WorkerMetrics = {
   deliveryAttempted(outcome: string, durationMs: number): void;
   choreCompleted(chore: string, outcome: { durationMs: number; failed: boolean }): void;
   schedulesMended(count: number): void;
+  heartbeatsMissed(count: number): void;
 };
 
 /** Registers the workers' metrics. */
@@ -35,6 +36,7 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
   const chores = new Counter({ name: 'spotcheck_chores_total', help: 'Chores by outcome', labelNames: ['chore', 'outcome'], registers });
   const choreSeconds = new Gauge({ name: 'spotcheck_chore_seconds', help: 'Duration of the last run of a chore', labelNames: ['chore'], registers });
   const mended = new Counter({ name: 'spotcheck_schedules_mended_total', help: 'Job schedulers that the reconcile chore added or removed', registers });
+  const missed = new Counter({ name: 'spotcheck_heartbeats_missed_total', help: 'Deadlines of heartbeats that passed: pings missed and runs too long', registers });
   return {
     checkCompleted({ type, verdict, latenessMs }) {
       checks.inc({ type, verdict });
@@ -54,5 +56,6 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
       choreSeconds.set({ chore }, durationMs / 1000);
     },
     schedulesMended: (count) => mended.inc(count),
+    heartbeatsMissed: (count) => missed.inc(count),
   };
 }

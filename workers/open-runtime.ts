@@ -21,12 +21,16 @@ export type RuntimeOptions = {
   registry: Registry;
 };
 
+/** Connections at most, opened as they are needed: in an alert storm dozens of attempts and the evaluator share them. */
+const POOL_SIZE = 10;
+
 /** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
 export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close: () => Promise<void> } {
   const { databaseUrl, redisUrls, log, registry } = options;
   const database = openDatabase({
     databaseUrl,
     secrets: createSecretBox(options.secretKeys),
+    poolSize: POOL_SIZE,
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
   const backend = openQueueBackend({

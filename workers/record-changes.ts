@@ -1,12 +1,15 @@
+import { blame, findCulprits, type Dependency, type FailingDependency } from '../core/vendor/dependencies.ts';
 import { buildMonitorMessage } from '../core/envelope.ts';
 import { eventOf, hears } from '../core/event.ts';
 import type { Change } from '../core/monitor-state.ts';
 import { listRoutes, type Route } from '../models/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
-import { storeMonitorState, type EvaluatedMonitor } from '../models/evaluation.ts';
-import { recordChange } from '../models/history.ts';
+import { findDependencies } from '../models/dependencies.ts';
+import { storeMonitorStates, type EvaluatedMonitor } from '../models/evaluation.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { Run } from '../models/sql.ts';
+import { recordTransitions, type DecidedTransition, type WithIncident } from '../models/transitions.ts';
+import type { DueAttempt } from '../queues/job-queues.ts';
 
 /** A monitor as it was locked, and what it went through, in order. */
 export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
@@ -15,7 +18,7 @@ export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Chan
 export type RecordedTransition = { tenantId: string; monitorId: string; sequence: number; change: Change; incidentId: string | null };
 
 /** What was written: the transitions for the log, and the deliveries whose jobs are to be added once the transaction is committed. */
-export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: { id: string; channelId: string }[] };
+export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: DueAttempt[] };
 
 export type RecordingTools = { newId: (prefix: IdPrefix) => string; publicUrl: string };
 
@@ -31,36 +34,60 @@ export async function recordChanges(
   const moved = changed.filter(({ changes }) => changes.length > 0);
   if (moved.length === 0) return { transitions: [], deliveries: [] };
   const routes = Map.groupBy(await listRoutes(run, moved.map(({ monitor }) => monitor.id)), (route) => route.monitorId);
-  const transitions: RecordedTransition[] = [];
-  const deliveries: NewDelivery[] = [];
-  for (const { monitor, changes } of moved) {
-    let sequence = monitor.sequence;
-    for (const change of changes) {
-      sequence += 1;
-      const incident = await recordChange(run, { ...monitor, sequence }, { change, newIncidentId: tools.newId('inc') });
-      transitions.push({ tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null });
-      deliveries.push(...deliveriesOf({ monitor, change, sequence, incident, routes: routes.get(monitor.id) ?? [] }, tools));
-    }
-    const last = changes.at(-1);
-    if (last !== undefined) await storeMonitorState(run, { no: monitor.no, state: last.to, stateSinceMs: last.atMs, sequence });
-  }
+  const dependencies = await listDependencies(run, moved);
+  const decided = moved.flatMap(({ monitor, changes }) =>
+    changes.map((change, index) => {
+      const culprits = findCulprits(change, monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []));
+      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), culprits, newIncidentId: tools.newId('inc') };
+    }),
+  );
+  const recorded = await recordTransitions(run, decided);
+  await storeMonitorStates(run, moved.flatMap(stateAfter));
+  const deliveries = recorded.flatMap((told) => deliveriesOf({ ...told, routes: routes.get(told.monitor.id) ?? [] }, tools));
   await insertDeliveries(run, deliveries);
-  return { transitions, deliveries: deliveries.map(({ id, channelId }) => ({ id, channelId })) };
+  return { transitions: recorded.map(transitionOf), deliveries: deliveries.map(firstAttempt) };
 }
 
-type Told = {
+function stateAfter({ monitor, changes }: ChangedMonitor) {
+  const last = changes.at(-1);
+  return last === undefined ? [] : [{ no: monitor.no, state: last.to, stateSinceMs: last.atMs, sequence: monitor.sequence + changes.length }];
+}
+
+function transitionOf({ monitor, sequence, change, incident }: DecidedTransition & WithIncident): RecordedTransition {
+  return { tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null };
+}
+
+/** The first attempt of a delivery, due at once. */
+export function firstAttempt({ id, channelId, createdAtMs }: NewDelivery): DueAttempt {
+  return { deliveryId: id, channelId, attempt: 1, dueAtMs: createdAtMs };
+}
+
+/** What the monitors that go down depend on, vendors that changed in this very batch as they are after it; most batches ask nothing. */
+async function listDependencies(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Dependency>> {
+  const ids = moved.filter(({ changes }) => changes.some(({ to }) => to === 'down')).flatMap(({ monitor }) => monitor.dependencyIds);
+  if (ids.length === 0) return new Map();
+  const dependencies = await findDependencies(run, [...new Set(ids)]);
+  for (const { monitor, changes } of moved) {
+    const known = dependencies.get(monitor.id);
+    const last = changes.at(-1);
+    if (known !== undefined && last !== undefined) dependencies.set(monitor.id, { ...known, state: last.to });
+  }
+  return dependencies;
+}
+
+type Told = WithIncident & {
   monitor: EvaluatedMonitor;
   change: Change;
+  culprits: readonly FailingDependency[];
   sequence: number;
-  incident: { id: string; startedAtMs: number } | null;
   routes: readonly Route[];
 };
 
-function deliveriesOf({ monitor, change, sequence, incident, routes }: Told, tools: RecordingTools): NewDelivery[] {
+function deliveriesOf({ monitor, change, culprits, sequence, incident, routes }: Told, tools: RecordingTools): NewDelivery[] {
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
-  const message = buildMonitorMessage({ event, monitor: { id, name, type, target }, change, sequence, incident, publicUrl: tools.publicUrl });
+  const message = buildMonitorMessage({ event, monitor: { id, name, type, target }, change, culprits, sequence, incident, publicUrl: tools.publicUrl });
   return routes
     .filter((route) => hears(route.type, change))
     .map((route) => ({ id: tools.newId('dlv'), tenantId, channelId: route.channelId, monitorId: id, message, createdAtMs: change.detectedAtMs }));

@@ -42,7 +42,7 @@ export function createMonitorHandler(dependencies: ApiDependencies): RequestHand
   return async (request, response) => {
     const caller = callerOf(response);
     const id = makeId('mon');
-    const context = await loadMonitorContext(database, { caller, monitorId: id, body: request.body });
+    const context = await loadMonitorContext(dependencies, { caller, monitorId: id, body: request.body, isNew: true });
     const { settings, agentSources, secrets } = accept(readMonitorCreate(request.body, context));
     const { monitors } = PLAN_LIMITS[caller.plan];
     const stored = await createMonitor(
@@ -72,7 +72,7 @@ export function updateMonitorHandler(dependencies: ApiDependencies): RequestHand
   return async (request, response) => {
     const caller = callerOf(response);
     const id = idOf(request);
-    const context = await loadMonitorContext(database, { caller, monitorId: id, body: request.body });
+    const context = await loadMonitorContext(dependencies, { caller, monitorId: id, body: request.body, isNew: false });
     const stored = await updateMonitor(database, { tenantId: caller.tenantId, id, nowMs: now() }, (current) => {
       const { settings, agentSources, secrets } = accept(readMonitorPatch(request.body, { current: draftOf(current), context }));
       return { settings, secrets, agentIds: agentSources };

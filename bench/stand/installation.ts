@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
-import { createPartitions } from '../../models/check-results.ts';
+import { createPartitions } from '../../models/partitions.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { startRedis } from '../../tools/redis-server.ts';
 import { startProgram } from './program.ts';

@@ -1,4 +1,4 @@
-import { normaliseAssertion } from '../assertions.ts';
+import { normaliseAssertion } from '../http/assertions.ts';
 import type { Assertion, CheckSpec, MonitorSecrets, MonitorType } from '../monitor.ts';
 import { addProblem, listOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';

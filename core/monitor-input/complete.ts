@@ -1,14 +1,15 @@
 import { chooseDefaultSources } from '../default-sources.ts';
-import { parseExpectedStatus } from '../expected-status.ts';
+import { parseExpectedStatus } from '../http/expected-status.ts';
 import { defaultDownMinSources } from '../monitor-defaults.ts';
 import { isAgentChecked } from '../monitor.ts';
 import type { CheckSpec, MonitorSecrets, MonitorSettings } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
+import type { VendorReading } from '../vendor/document.ts';
 import { completeCheckSpec } from './check-spec.ts';
-import { addProblem } from './checks.ts';
+import { addProblem, show } from './checks.ts';
 import type { Problem } from './checks.ts';
 import type { MonitorInput } from './fields.ts';
-import { checkComponents } from './type-settings.ts';
+import { completeVendor } from './vendor.ts';
 
 /** What the account around a monitor allows and knows. */
 export type MonitorContext = {
@@ -21,8 +22,12 @@ export type MonitorContext = {
   ownAgentIds: readonly string[];
   /** The account's vendor monitors: what a monitor can depend on. */
   vendorMonitorIds: readonly string[];
+  /** What the vendor's page says, where the write needs that (`findPageToRead`); null where it was not read. */
+  vendorReading: VendorReading | null;
   /** What a heartbeat gets that has no token yet. */
   newHeartbeatToken: string;
+  /** The domain that a host name belongs to at its registry; null where it belongs to none. */
+  findRegistrableDomain: (host: string) => string | null;
   /** Whether RE2 accepts a pattern. */
   isValidPattern: (pattern: string) => boolean;
 };
@@ -53,22 +58,27 @@ export function completeMonitor(base: MonitorDraft, { input, context }: { input:
     heartbeatGraceSeconds: input.grace_seconds ?? base.settings.heartbeatGraceSeconds,
     slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
   };
-  checkTarget(base, { input, settings }, problems);
+  checkTarget(base, { input, settings, context }, problems);
   checkTimes({ input, settings, minIntervalSeconds: context.minIntervalSeconds }, problems);
   checkQuorum(settings, agentSources.length, problems);
   if (input.expected_status !== undefined) {
     const parsed = parseExpectedStatus(input.expected_status);
     if (!parsed.ok) problems.push({ field: 'expected_status', message: parsed.message });
   }
-  const { checkSpec, secrets } = completeSpec(base, { input, context, target: settings.target }, problems);
+  const { checkSpec, secrets } = completeSpec(base, { input, context }, problems);
   return { settings: { ...settings, checkSpec }, agentSources, secrets };
 }
 
-function checkTarget(base: MonitorDraft, { input, settings }: { input: MonitorInput; settings: MonitorSettings }, problems: Problem[]): void {
-  if (input.target === undefined || settings.type === 'heartbeat') return;
-  if (settings.target !== '') {
-    const parsed = parseTarget(settings.type, settings.target);
+type TargetInput = { input: MonitorInput; settings: MonitorSettings; context: MonitorContext };
+
+function checkTarget(base: MonitorDraft, { input, settings: { type, target }, context }: TargetInput, problems: Problem[]): void {
+  if (input.target === undefined || type === 'heartbeat') return;
+  if (target !== '') {
+    const parsed = parseTarget(type, target);
     if (!parsed.ok) problems.push({ field: 'target', message: parsed.message });
+    else if (type === 'domain' && context.findRegistrableDomain(target) === null) {
+      problems.push({ field: 'target', message: `target must be a domain that can be registered, such as example.co.uk, got ${show(target)}, a public suffix: name a domain under it` });
+    }
   } else if (base.settings.target !== '') {
     problems.push({ field: 'target', message: 'target must not become empty: pause or delete the monitor instead' });
   }
@@ -110,10 +120,10 @@ function chooseSources(base: MonitorDraft, { input, context }: { input: MonitorI
   return sent.length === 0 ? chooseDefaultSources(context.monitorId, context.sharedAgentIds) : [...new Set(sent)].toSorted();
 }
 
-type SpecInput = { input: MonitorInput; context: MonitorContext; target: string };
+type SpecInput = { input: MonitorInput; context: MonitorContext };
 
 /** The settings of the type, replaced or kept (D-16), and beside them those that have top-level fields and rules of their own. */
-function completeSpec(base: MonitorDraft, { input, context, target }: SpecInput, problems: Problem[]): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
+function completeSpec(base: MonitorDraft, { input, context }: SpecInput, problems: Problem[]): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
   const { type, checkSpec: stored } = base.settings;
   const sent = input.check_spec ?? (type === 'http' ? {} : undefined);
   const replaced = sent && completeCheckSpec(sent, { type, stored: { checkSpec: stored, secrets: base.secrets }, isValidPattern: context.isValidPattern }, problems);
@@ -121,7 +131,7 @@ function completeSpec(base: MonitorDraft, { input, context, target }: SpecInput,
 
   const warnDays = completeWarnDays(base, input, problems);
   const dependencies = completeDependencies(base, { input, context }, problems);
-  const vendor = completeVendor(base, { input, target }, problems);
+  const vendor = readVendor(base, { input, context }, problems);
   return {
     checkSpec: {
       ...own,
@@ -151,14 +161,11 @@ function completeDependencies({ settings }: MonitorDraft, { input, context }: { 
   return [...new Set(input.dependencies)].filter((id) => context.vendorMonitorIds.includes(id));
 }
 
-function completeVendor({ settings }: MonitorDraft, { input, target }: { input: MonitorInput; target: string }, problems: Problem[]): CheckSpec['vendor'] {
-  if (settings.type !== 'vendor') {
-    if (input.components !== undefined) doesNotApply('components', { type: settings.type, only: 'vendor' }, problems);
-    return undefined;
-  }
-  const components = input.components ?? settings.checkSpec.vendor?.components ?? [];
-  checkComponents(target, components, problems);
-  return { components };
+function readVendor({ settings }: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): CheckSpec['vendor'] {
+  const { type, target, checkSpec } = settings;
+  if (type === 'vendor') return completeVendor(input, { stored: { target, vendor: checkSpec.vendor }, reading: context.vendorReading }, problems);
+  if (input.components !== undefined) doesNotApply('components', { type, only: 'vendor' }, problems);
+  return undefined;
 }
 
 function doesNotApply(field: string, { type, only }: { type: string; only: string }, problems: Problem[]): void {

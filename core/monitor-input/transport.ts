@@ -1,10 +1,11 @@
 import type { MonitorSecrets, TransportSpec } from '../monitor.ts';
+import { parsePattern } from '../pattern.ts';
+import { decodePayload } from '../transport/payload.ts';
 import { addProblem, flag, oneOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 import { keepOrReplace } from './secret-value.ts';
 
 const FIELD = 'check_spec.transport';
-const HEX = /^(?:[\da-f]{2})*$/i;
 
 /** `check_spec.transport` as a customer may send it. */
 export const transportInput = shape({
@@ -21,18 +22,17 @@ type TransportInput = Checked<typeof transportInput>;
 /** What is stored now of a transport that a request may ask to keep, and what RE2 says of a pattern. */
 export type TransportContext = { secrets: MonitorSecrets; isValidPattern: (pattern: string) => boolean };
 
-/** Parts a transport into what is shown and the secret payload (D-17, D-23, D-24). */
+/** Parts a transport into what is shown and the secret payload (D-17, D-23, D-24). An empty `expect` expects nothing and is left out. */
 export function completeTransport(
   input: TransportInput,
   { secrets, isValidPattern }: TransportContext,
   problems: Problem[],
 ): { transport: TransportSpec; payload?: string } {
-  const { payload, payloadSecret, preservePayload, ...plain } = input;
-  if (payload !== undefined && input.payloadEncoding === 'hex' && !HEX.test(payload)) {
-    addProblem(problems, `${FIELD}.payload`, { expected: 'pairs of hexadecimal digits', got: 'something else' });
-  }
-  if (input.expectMode === 'regex' && input.expect !== undefined && !isValidPattern(input.expect)) {
-    addProblem(problems, `${FIELD}.expect`, { expected: 'a regular expression in RE2 syntax', got: JSON.stringify(input.expect.slice(0, 60)) });
+  const { payload, payloadSecret, preservePayload, expect, ...rest } = input;
+  const plain = { ...rest, ...(expect && { expect }) };
+  if (input.expectMode === 'regex' && expect !== undefined) {
+    const pattern = parsePattern(expect, isValidPattern);
+    if (!pattern.ok) problems.push({ field: `${FIELD}.expect`, message: `${FIELD}.expect ${pattern.message}` });
   }
   const secret = keepOrReplace(
     {
@@ -45,6 +45,15 @@ export function completeTransport(
     },
     problems,
   );
+  checkPayload(input, secret ?? payload, problems);
   if (payloadSecret) return { transport: { ...plain, payloadSecret: true }, ...(secret !== undefined && { payload: secret }) };
   return { transport: { ...plain, ...(payload !== undefined && { payload }) } };
+}
+
+// A stored payload is kept unseen, so that a new encoding may not fit it: then the encoding is what is wrong with the request.
+function checkPayload({ payloadEncoding = 'utf8', preservePayload }: TransportInput, payload: string | undefined, problems: Problem[]): void {
+  const decoded = decodePayload(payload ?? '', payloadEncoding);
+  if (decoded.ok) return;
+  if (!preservePayload) problems.push({ field: `${FIELD}.payload`, message: `${FIELD}.payload ${decoded.message}` });
+  else addProblem(problems, `${FIELD}.payloadEncoding`, { expected: 'the encoding of the stored payload, which preservePayload keeps', got: payloadEncoding });
 }

@@ -1,5 +1,7 @@
+import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../dns/records.ts';
+import type { DnsRecordType } from '../dns/records.ts';
 import type { CheckSpec, DnsRecordSpec } from '../monitor.ts';
-import { addProblem, flag, integer, listOf, oneOf, shape, text } from './checks.ts';
+import { addProblem, flag, integer, listOf, oneOf, shape, show, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 
 /** Days of warning that a domain or certificate can have. */
@@ -29,8 +31,8 @@ export const heartbeatInput = shape({
 });
 
 const dnsRecordInput = shape({
-  type: oneOf(['A', 'AAAA', 'CNAME', 'MX', 'NS', 'TXT', 'SOA', 'SRV', 'CAA', 'PTR']),
-  mode: oneOf(['equals', 'contains', 'any', 'exists', 'absent']),
+  type: oneOf(DNS_RECORD_TYPES),
+  mode: oneOf(DNS_MODES),
   expected: listOf(text({ min: 1, max: 1024 }), 50),
 });
 
@@ -45,29 +47,26 @@ export const vendorInput = shape({
   components: listOf(text({ max: 255 }), 100),
 });
 
-/** The vendor that is watched by service and region, never as a whole. */
-const BY_SERVICE_AND_REGION = 'aws';
-const SERVICE_AND_REGION = /^[^\s:]+:[^\s:]+$/;
-
 /** The dns settings with each record's expected values where its mode compares with any, and without where it does not. */
 export function completeDns({ records, ...rest }: Checked<typeof dnsInput>, problems: Problem[]): NonNullable<CheckSpec['dns']> {
-  return records === undefined ? rest : { ...rest, records: records.map((record, index) => completeDnsRecord(record, index, problems)) };
+  return records === undefined ? rest : { ...rest, records: records.flatMap((record, index) => completeDnsRecord(record, index, problems)) };
 }
 
-function completeDnsRecord({ type, mode, expected = [] }: Checked<typeof dnsRecordInput>, index: number, problems: Problem[]): DnsRecordSpec {
+function completeDnsRecord({ type, mode, expected = [] }: Checked<typeof dnsRecordInput>, index: number, problems: Problem[]): DnsRecordSpec[] {
   const field = `check_spec.dns.records[${index}]`;
   if (type === undefined) addProblem(problems, `${field}.type`, { expected: 'a record type such as A or MX', got: 'nothing' });
-  if (mode === undefined) addProblem(problems, `${field}.mode`, { expected: 'one of equals, contains, any, exists, absent', got: 'nothing' });
-  const compares = mode !== 'exists' && mode !== 'absent';
-  if (compares && expected.length === 0) addProblem(problems, `${field}.expected`, { expected: `a list of at least one value for ${mode ?? 'this mode'}`, got: 'none' });
-  return { type: type ?? '', mode: mode ?? '', ...(compares && { expected }) };
+  if (mode === undefined) addProblem(problems, `${field}.mode`, { expected: `one of ${DNS_MODES.join(', ')}`, got: 'nothing' });
+  if (type === undefined || mode === undefined) return [];
+  if (mode === 'exists' || mode === 'absent') return [{ type, mode }];
+  if (expected.length === 0) addProblem(problems, `${field}.expected`, { expected: `a list of at least one value for ${mode}`, got: 'none' });
+  checkExpected(expected, { type, field: `${field}.expected` }, problems);
+  return [{ type, mode, expected }];
 }
 
-/** Complains where the vendor is watched by `service:region` and there is none, or something else. */
-export function checkComponents(target: string, components: readonly string[], problems: Problem[]): void {
-  if (target.toLowerCase() !== BY_SERVICE_AND_REGION) return;
-  const bad = components.find((component) => !SERVICE_AND_REGION.test(component));
-  if (components.length === 0 || bad !== undefined) {
-    addProblem(problems, 'components', { expected: 'at least one service:region, such as ec2:us-east-1, for AWS', got: bad === undefined ? 'none' : JSON.stringify(bad) });
+/** What can never be found in a record of the type would be an alarm for ever. */
+function checkExpected(expected: readonly string[], { type, field }: { type: DnsRecordType; field: string }, problems: Problem[]): void {
+  for (const [index, value] of expected.entries()) {
+    const record = parseDnsRecord(type, value);
+    if (!record.ok) addProblem(problems, `${field}[${index}]`, { expected: `${record.message} for ${type}`, got: show(value) });
   }
 }

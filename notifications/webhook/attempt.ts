@@ -1,5 +1,5 @@
 import type { Agent } from 'node:https';
-import { sealEnvelope, type MonitorMessage } from '../../core/envelope.ts';
+import { sealEnvelope, type EventMessage } from '../../core/envelope.ts';
 import type { FailureCause } from '../../net/failure.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import type { AttemptOutcome, AttemptResult } from '../attempt-result.ts';
@@ -7,7 +7,7 @@ import { signDelivery } from './signature.ts';
 import { findUrlProblem } from './url.ts';
 
 /** One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. */
-export type WebhookDelivery = { url: string; signingSecret: string; deliveryId: string; attempt: number; message: MonitorMessage };
+export type WebhookDelivery = { url: string; signingSecret: string; deliveryId: string; attempt: number; message: EventMessage };
 
 /** What attempts are made with. `deadlineMs` spans the whole exchange; `agent` keeps connections for first attempts to share. */
 export type WebhookSending = { http: HttpClient; agent: Agent; deadlineMs: number; now: () => number };

@@ -89,6 +89,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
         testDeliveries.push(webhook);
         return testDeliveryFailures.get(webhook.url) ?? null;
       },
+      readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
       isQueueReachable: async () => true,
       metrics: new Registry(),
       logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),

@@ -54,9 +54,16 @@ const LIMITS: [string, unknown, unknown][] = [
   ['check_spec', { check_spec: { request: { body: 'x'.repeat(131_072 - '{"request":{"body":""}}'.length) } } }, { check_spec: { request: { body: 'x'.repeat(131_073 - '{"request":{"body":""}}'.length) } } }],
   ['transport', { type: 'udp', target: 'a.example:53', check_spec: { transport: { payload: '00ff', payloadEncoding: 'hex', expect: 'a+', expectMode: 'regex' } } }, { type: 'udp', check_spec: { transport: { payload: '0', payloadEncoding: 'hex' } } }],
   ['transport of tcp', { type: 'tcp', target: '[::1]:25', check_spec: { transport: { payload: 'x', payloadSecret: true } } }, { type: 'tcp', check_spec: { transport: { payloadSecret: true } } }],
+  ['payload in bytes', { type: 'udp', check_spec: { transport: { payload: `${'x'.repeat(65_505)}é` } } }, { type: 'udp', check_spec: { transport: { payload: `${'x'.repeat(65_506)}é` } } }],
+  ['payload in characters', { type: 'tcp', check_spec: { transport: { payload: '00'.repeat(32_768), payloadEncoding: 'hex' } } }, { type: 'tcp', check_spec: { transport: { payload: '00'.repeat(32_769), payloadEncoding: 'hex' } } }],
+  ['payload with escapes', { type: 'udp', check_spec: { transport: { payload: '\\r\\n\\t\\\\\\x0A' } } }, { type: 'tcp', check_spec: { transport: { payload: '\\0' } } }],
+  ['expect', { type: 'udp', check_spec: { transport: { expect: 'x'.repeat(8192) } } }, { type: 'udp', check_spec: { transport: { expect: 'x'.repeat(8193) } } }],
+  ['expect as a pattern', { type: 'tcp', check_spec: { transport: { expect: '(?i)^ok$', expectMode: 'regex' } } }, { type: 'tcp', check_spec: { transport: { expect: 'a(?=b)', expectMode: 'regex' } } }],
   ['ping', { type: 'icmp', check_spec: { ping: { count: 10, lossDegradedPct: 100, rttDegradedMs: 10_000 } } }, { type: 'icmp', check_spec: { ping: { lossDegradedPct: 101 } } }],
   ['heartbeat', { type: 'heartbeat', check_spec: { heartbeat: { token: 'ignored', failEnabled: false, maxDurationSeconds: 2_592_000 } } }, { type: 'heartbeat', check_spec: { heartbeat: { maxDurationSeconds: 0 } } }],
   ['dns', { type: 'dns', check_spec: { dns: { crossCheck: true, records: [{ type: 'CAA', mode: 'absent' }] } } }, { type: 'dns', check_spec: { dns: { records: [{ type: 'CAA', mode: 'any', expected: [] }] } } }],
+  ['dns records of their type', { type: 'dns', target: 'dns://[2001:db8::53]:5353/example.com', check_spec: { dns: { records: [{ type: 'AAAA', mode: 'equals', expected: ['2001:DB8::0:1'] }, { type: 'SOA', mode: 'any', expected: ['ns1.example.com'] }] } } }, { type: 'dns', check_spec: { dns: { records: [{ type: 'A', mode: 'equals', expected: ['192.0.2.1', 'example.com'] }] } } }],
+  ['dns targets', { type: 'dns', target: '192.0.2.1' }, { type: 'dns', target: 'dns://192.0.2.53' }],
   ['read-only parts of a read', { check_spec: { dependencies: ['mon_1'], request: { secretHeaderNames: ['A'] } } }, { check_spec: { vendor: { vendorId: 'github' } } }],
 ];
 for (const [what, good, bad] of LIMITS) {

@@ -25,6 +25,7 @@ test('an empty environment is an embedded installation on port 3000', (t) => {
   t.like(environment, { allowPrivateNetwork: true, planCountLimits: false, webhookTimeoutSeconds: 8 });
   t.deepEqual(environment.agentRegions, ['local']);
   t.deepEqual(environment.deliveryRetrySeconds, [5, 25, 125]);
+  t.deepEqual(environment.dnsResolvers, ['1.1.1.1', '8.8.8.8', '9.9.9.9']);
 });
 
 test('an external database turns private networks off and plan counts on, unless they are set', (t) => {
@@ -49,7 +50,7 @@ test('the public URL follows the port and loses its trailing slash', (t) => {
 
 test('the configuration cannot be changed by whoever it is given to', (t) => {
   const environment = readEnvironment({});
-  for (const value of [environment, environment.agentRegions, environment.telegram, environment.slack, environment.deliveryRetrySeconds]) t.true(Object.isFrozen(value));
+  for (const value of [environment, environment.agentRegions, environment.dnsResolvers, environment.telegram, environment.slack, environment.deliveryRetrySeconds]) t.true(Object.isFrozen(value));
 });
 
 const GOOD: readonly NodeJS.ProcessEnv[] = [
@@ -62,6 +63,8 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
   { DELIVERY_RETRY_SECONDS: '0.1, 0.1,2' },
   { AGENT_REGIONS: 'hanoi,eu-west-1' },
   { SELF_CHECK_HOSTS: 'one.example:443,[2001:db8::1]:53' },
+  { WHOIS_SERVER: '[2001:db8::1]:4343', RDAP_BOOTSTRAP_URL: 'http://rdap.example/dns.json' },
+  { DNS_RESOLVERS: '192.0.2.1, 192.0.2.2:5353,2001:db8::1,[2001:db8::2]:5353' },
   { SECRET_KEYS: `new:${KEY},old:${KEY}` },
   { BOOTSTRAP_TOKEN: 'spk_abc-DEF_123' },
   { LOG_LEVEL: 'silent' },
@@ -84,6 +87,9 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ['AGENT_REGIONS', 'a,,b', 'a,a', 'Hanoi', '-a', 'a b', 'service', 'x'.repeat(33)],
   ['AGENT_REGION', 'a,b', 'a:b', 'service'],
   ['SELF_CHECK_HOSTS', 'one.example', 'one.example:0', 'one.example:65536', '2001:db8::1:53', ':53'],
+  ['DNS_RESOLVERS', '1.1.1.1,8.8.8.8', '1.1.1.1,1.1.1.1,8.8.8.8', 'a.example,b.example,c.example', '1.1.1.1,8.8.8.8,9.9.9.9:0', '1.1.1.1,8.8.8.8,9.9.9.9:65536', '1.1.1.1,8.8.8.8,[9.9.9.9]:53', '1.1.1.1,8.8.8.8,2001:db8::1]:53', Array.from({ length: 11 }, (_, index) => `192.0.2.${index}`).join(',')],
+  ['WHOIS_SERVER', 'whois.iana.org', 'whois.iana.org:0', 'whois://whois.iana.org:43', 'a:43,b:43'],
+  ['RDAP_BOOTSTRAP_URL', 'data.iana.org/rdap/dns.json', 'file:///dns.json'],
   ['DELIVERY_RETRY_SECONDS', '-1', '5,,25', 'soon', '86401', 'Infinity'],
   ['WEBHOOK_TIMEOUT_SECONDS', '0', '8.001', '9', '-1', 'NaN'],
   ['TELEGRAM_API_URL', 'api.telegram.org'],

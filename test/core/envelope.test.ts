@@ -32,6 +32,12 @@ test('a monitor that goes down says everything that D-51 lists', (t) => {
   });
 });
 
+test('what may explain that a monitor is down is listed, and nothing is where all is well', (t) => {
+  const culprits = [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }] as const;
+  t.deepEqual(buildMonitorMessage(factsOf({ culprits })).detail.dependencies, [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }]);
+  t.false('dependencies' in buildMonitorMessage(factsOf({})).detail);
+});
+
 test('a recovery tells how long the incident lasted and how fast the target answers again', (t) => {
   const message = buildMonitorMessage(
     factsOf({
@@ -117,6 +123,7 @@ function factsOf(overrides: Partial<MonitorEventFacts>): MonitorEventFacts {
     change: changeOf({}),
     sequence: 7,
     incident: { id: 'inc_1', startedAtMs: AT_MS },
+    culprits: [],
     publicUrl: 'https://spotcheck.example',
     ...overrides,
   };

@@ -15,6 +15,7 @@ function monitorOf(sources: number, settings: Partial<DecidedMonitor> = {}): Dec
     state: 'pending',
     stateSinceMs: START_MS,
     intervalSeconds: 60,
+    waitsForPings: false,
     quorum: Math.min(2, sources),
     downAfterFailures: 2,
     upAfterSuccesses: 1,
@@ -171,6 +172,14 @@ function playArrivals({ sources, results, ...thresholds }: typeof arrivals exten
   }
   return { monitor, changes };
 }
+
+test('where silence has a deadline of its own a source counts however old its newest result is, and a result that comes late decides', (t) => {
+  const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
+  const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
+  t.is(late.change?.to, 'up');
+  t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, mayBecomeUnknown: true }), null);
+  t.is(applyResult(monitorOf(1, { intervalSeconds: 1 }), sent(1, 0, 'up'), START_MS + 3_600_000).change, null);
+});
 
 test('any order, repeats and delays of results give a legal history, and replaying the transitions gives the state', (t) => {
   fc.assert(

@@ -9,7 +9,10 @@ const GOOD: Record<MonitorType, string[]> = {
   tcp: ['example.com:5432', '127.0.0.1:1', '[2001:db8::1]:65535', 'localhost:80'],
   udp: ['example.com:53', '[::1]:53'],
   icmp: ['example.com', '192.0.2.1', '2001:db8::1', '[2001:db8::1]', 'localhost'],
-  dns: ['example.com', 'example.com.', '_dmarc.example.com', 'münchen.example'],
+  dns: [
+    'example.com', 'example.com.', '_dmarc.example.com', 'münchen.example', '192.0.2.1', '2001:db8::1', '1.2.0.192.in-addr.arpa',
+    'dns://192.0.2.53/example.com', 'DNS://ns1.example.com:5353/_sip._udp.example.com', 'dns://[2001:db8::53]/example.com', 'dns://[2001:db8::53]:5353/192.0.2.1',
+  ],
   domain: ['example.com', 'www.example.co.uk', 'EXAMPLE.com.'],
   vendor: ['github', 'aws', 'https://www.githubstatus.com/'],
   heartbeat: ['', 'anything at all'],
@@ -20,7 +23,11 @@ const BAD: Record<Exclude<MonitorType, 'heartbeat'>, string[]> = {
   tcp: ['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', ':80', 'example.com:80x', '[::1]', '127.1:80'],
   udp: ['example.com', 'example.com:', 'a b:53'],
   icmp: ['example.com:80', 'http://example.com', '256.1.1.1', '0x7f.1', '127.1', '-a.example', '', 'a..b', `${'a'.repeat(64)}.example`],
-  dns: ['192.0.2.1', '2001:db8::1', 'exa mple.com', 'example.com/x', `${'a.'.repeat(130)}com`],
+  dns: [
+    'exa mple.com', 'example.com/x', `${'a.'.repeat(130)}com`, '256.1.1.1', '127.1', '[2001:db8::1]', 'example.com:53', '192.0.2.53:53', 'dns:example.com', 'dns:///example.com', 'dns://192.0.2.53',
+    'dns://192.0.2.53/', 'dns://192.0.2.53/a/b', 'dns://192.0.2.53/example.com?type=A', 'dns://192.0.2.53:0/a.example', 'dns://192.0.2.53:65536/a.example', 'dns://2001:db8::53/a.example',
+    'dns://[192.0.2.53]/a.example', 'dns://user@192.0.2.53/a.example', 'dns://127.1/a.example', 'dns://192.0.2.53/exa mple.com', 'https://example.com/',
+  ],
   domain: ['com', 'localhost', '192.0.2.1', 'https://example.com', 'example.com:443'],
   vendor: ['Not A Vendor', 'ftp://status.example.com', '', '-x'],
 };
@@ -47,10 +54,13 @@ test('a target of 2048 characters is taken, one more is not', (t) => {
   t.deepEqual(parseTarget('http', `${url}a`), { ok: false, message: 'target must have at most 2048 characters, got 2049' });
 });
 
-test('a refused URL with credentials does not repeat them', (t) => {
-  const parsed = parseTarget('http', 'https://user:hunter2@example.com/');
-  t.false(!parsed.ok && parsed.message.includes('hunter2'));
-});
+for (const type of ['http', 'vendor'] as const) {
+  test(`${type} refuses a URL with credentials and does not repeat them`, (t) => {
+    const parsed = parseTarget(type, 'https://user:hunter2@example.com/');
+    t.regex(parsed.ok ? '' : parsed.message, /^target must not carry a user name or password: /);
+    t.false(!parsed.ok && parsed.message.includes('hunter2'));
+  });
+}
 
 test('any text is either taken unchanged or refused with a sentence, for every type', (t) => {
   t.notThrows(() => fc.assert(fc.property(fc.constantFrom(...MONITOR_TYPES), fc.oneof(fc.string(), fc.webUrl(), fc.domain()), (type, target) => {

@@ -19,6 +19,9 @@ export type Program = {
   stop: (signal?: NodeJS.Signals) => Promise<number | null>;
 };
 
+/** Where nobody answers: at its start the service asks for IANA's registry, and no test may leave the machine. */
+const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
+
 /** Who a program runs as and where, when it is not us in the project's root. */
 export type Circumstances = { uid?: number; gid?: number; cwd?: string };
 
@@ -32,7 +35,7 @@ export function startProgramAs(t: ExecutionContext, { args, env, ...circumstance
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     ...circumstances,
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', RDAP_BOOTSTRAP_URL: NO_BOOTSTRAP, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: string[] = [];

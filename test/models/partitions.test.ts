@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createPartitions } from '../../models/check-results.ts';
+import { createPartitions } from '../../models/partitions.ts';
 import { runOn } from '../../models/sql.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 

@@ -2,6 +2,7 @@ import test from 'ava';
 import { assignMissingSources, deleteAgent } from '../../models/agents.ts';
 import { chooseDefaultSources } from '../../core/default-sources.ts';
 import { deleteMonitor, findMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
+import { noScheduleChange } from '../../core/schedule.ts';
 import { listOccupiedPhases } from '../../models/schedule.ts';
 import { openTestRuntime, SETTINGS, type TestRuntime } from '../helpers/runtime.ts';
 
@@ -21,7 +22,7 @@ test('the first monitor of a phase occupies it, the last one to leave empties it
   const monitor = await runtime.addMonitor([agent]);
   t.is(runtime.scheduleChanges[0]?.occupied.length, 1);
   const change = await deleteMonitor(runtime.database, { ...key, id: monitor.id });
-  t.deepEqual(change, { occupied: [], emptied: runtime.scheduleChanges[0]?.occupied });
+  t.deepEqual(change, { occupied: [], emptied: runtime.scheduleChanges[0]?.occupied, looks: [] });
   t.deepEqual(await listOccupiedPhases(runtime.database), []);
 });
 
@@ -52,7 +53,7 @@ test('a draft is not scheduled until a patch gives it a target', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const draft = await runtime.addMonitor([agent], { target: '' });
-  t.deepEqual(runtime.scheduleChanges, [{ occupied: [], emptied: [] }]);
+  t.deepEqual(runtime.scheduleChanges, [noScheduleChange()]);
   const key = { tenantId: runtime.tenantId, id: draft.id, nowMs: Date.now() };
   const patched = await updateMonitor(runtime.database, key, ({ monitor, secrets, agentIds }) => ({ settings: { ...monitor, target: SETTINGS.target }, secrets, agentIds }));
   t.is(patched?.schedule.occupied.length, 1);
@@ -92,9 +93,9 @@ test('monitors that were made before the first shared agent get their sources wh
   const runtime = await openTestRuntime(t);
   const monitor = await runtime.addMonitor([]);
   await runtime.addMonitor([], { type: 'dns', target: 'example.com' });
-  t.deepEqual(await assignMissingSources(runtime.database, chooseDefaultSources), { occupied: [], emptied: [] });
+  t.deepEqual(await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() }), noScheduleChange());
   const agents = [await runtime.addAgent('a'), await runtime.addAgent('b')];
-  const change = await assignMissingSources(runtime.database, chooseDefaultSources);
+  const change = await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() });
   t.is(change.occupied.length, 2);
   t.like(await findMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id }), { agentIds: agents.map(({ id }) => id).toSorted(), monitor: { downMinSources: 2 } });
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import zlib from 'node:zlib';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import type { HttpObservation } from '../../core/http-observation.ts';
+import type { HttpObservation } from '../../core/http/observation.ts';
 import type { CheckTarget, RequestSpec } from '../../core/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';

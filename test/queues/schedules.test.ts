@@ -10,7 +10,7 @@ const phase = (number: number, intervalSeconds = 60) => ({ agentNo: AGENT, inter
 for (const backend of listQueueBackends()) {
   test(`${backend.name}: an occupied phase gets a job that fires a head start before the phase begins`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
-    await queues.applyScheduleChange({ occupied: [phase(120)], emptied: [] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [phase(120)], emptied: [], looks: [] }, REGIONS);
 
     const [job] = await queues.checkQueue('local').getJobs(['delayed']);
     const beginsAt = phaseBeginsAt(job?.id ?? '');
@@ -21,7 +21,7 @@ for (const backend of listQueueBackends()) {
 
   test(`${backend.name}: adding a phase again, from two processes at once, leaves one job`, async (t) => {
     const { queues, open } = await openTestRuntime(t, backend);
-    const change = { occupied: [phase(3)], emptied: [] };
+    const change = { occupied: [phase(3)], emptied: [], looks: [] };
     await Promise.all([queues, open().queues].flatMap((process) => Array.from({ length: 5 }, () => process.applyScheduleChange(change, REGIONS))));
 
     t.is(await queues.checkQueue('local').getJobSchedulersCount(), 1);
@@ -30,17 +30,17 @@ for (const backend of listQueueBackends()) {
 
   test(`${backend.name}: an emptied phase loses its scheduler and its waiting job`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
-    await queues.applyScheduleChange({ occupied: [phase(3), phase(4)], emptied: [] }, REGIONS);
-    await queues.applyScheduleChange({ occupied: [], emptied: [phase(3)] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [phase(3), phase(4)], emptied: [], looks: [] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [], emptied: [phase(3)], looks: [] }, REGIONS);
 
     const jobs = await queues.checkQueue('local').getJobs(['delayed']);
-    t.deepEqual(jobs.map((job) => job.data.phase), [4]);
+    t.deepEqual(jobs.map((job) => job.data), [{ agentNo: phase(4).agentNo, intervalSeconds: phase(4).intervalSeconds, phase: 4 }]);
   });
 
   test(`${backend.name}: reconcile restores every schedule after the queue lost everything, and removes what the database does not know`, async (t) => {
     const { queues } = await openTestRuntime(t, backend);
     const occupied = [0, 60, 120, 180].map((number) => phase(number));
-    await queues.applyScheduleChange({ occupied: [...occupied, phase(7), phase(1, 300)], emptied: [] }, REGIONS);
+    await queues.applyScheduleChange({ occupied: [...occupied, phase(7), phase(1, 300)], emptied: [], looks: [] }, REGIONS);
     t.is(await queues.reconcileSchedules(occupied, REGIONS, { nowMs: Date.now(), thorough: false }), 2);
 
     await queues.checkQueue('local').obliterate({ force: true });

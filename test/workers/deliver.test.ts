@@ -7,14 +7,15 @@ import type { ChannelType } from '../../core/channel.ts';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel, updateChannel } from '../../models/channels.ts';
 import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
-import { claimDelivery, findPendingDelivery, insertDeliveries } from '../../models/deliveries.ts';
+import { claimNextDelivery, insertDeliveries } from '../../models/deliveries.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { runOn } from '../../models/sql.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createWebhookAgent } from '../../notifications/webhook/agent.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
-import { createDeliverer, type DeliverOptions, type DeliverResult } from '../../workers/deliver.ts';
+import type { DueAttempt } from '../../queues/job-queues.ts';
+import { createDeliverer, type DeliverOptions } from '../../workers/deliver.ts';
 import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -44,7 +45,7 @@ test.after.always(async () => {
 test('a delivery that is answered 2xx is finished, recorded, counted and logged', async (t) => {
   const { deliver, receiver, log, outcomes } = await prepare(t, (_request, response) => void response.end('ok'));
   const { id, channelId } = await addDelivery(receiver.url);
-  t.deepEqual(await deliver(id), { outcome: 'delivered' });
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1, claimed_until: null });
   t.like((await attemptsOf(id))[0], { attempt: 1, outcome: 'delivered', status_code: 200, error: null, response: 'ok' });
   t.deepEqual(outcomes, ['delivered']);
@@ -55,82 +56,96 @@ test('a delivery that is answered 2xx is finished, recorded, counted and logged'
 
 test('neither the log nor the rows of an attempt show the URL or the secret', async (t) => {
   const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.writeHead(500).end());
-  const { id, signingSecret } = await addDelivery(`${receiver.url}hidden-path`);
-  await deliver(id);
+  const { id, channelId, signingSecret } = await addDelivery(`${receiver.url}hidden-path`);
+  await deliver(channelId);
   const shown = JSON.stringify([log, await attemptsOf(id), await deliveryOf(id)]);
   t.false(shown.includes('hidden-path'));
   t.false(shown.includes(signingSecret));
 });
 
+test('one job delivers all that its channel has due, the longest due first, and nothing of another channel', async (t) => {
+  const ids: unknown[] = [];
+  const { deliver, receiver } = await prepare(t, async (request, response) => {
+    ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
+    response.end();
+  });
+  const [first, other] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
+  const all = [first.id];
+  for (let count = 0; count < 11; count += 1) all.push(await addDeliveryTo(first));
+  t.deepEqual(await deliver(first.channelId), { delivered: 12 });
+  t.deepEqual(ids.toSorted(), all.toSorted());
+  t.is(ids[0], first.id);
+  t.is((await deliveryOf(other.id)).outcome, 'pending');
+});
+
 test('a 500 is retried after about five seconds, with the same id, and then delivered', async (t) => {
   const ids: unknown[] = [];
-  const { deliver, receiver, clock, jobs } = await prepare(t, async (request, response) => {
+  const { deliver, receiver, clock, retries } = await prepare(t, async (request, response) => {
     ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
     response.writeHead(ids.length === 1 ? 500 : 200).end();
   });
-  const { id } = await addDelivery(receiver.url);
-  const first = await deliver(id);
-  const retryInMs = retryOf(first);
-  t.true(retryInMs >= 4000 && retryInMs <= 6000, `${retryInMs} ms`);
-  t.deepEqual(jobs, [{ deliveryId: id, attempt: 2, delayMs: retryInMs }]);
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  const [retry] = retries;
+  const retryInMs = (retry?.dueAtMs ?? 0) - clock.now();
+  t.true(retryInMs > 3000 && retryInMs <= 6000, `${retryInMs} ms`);
+  t.like(retry, { deliveryId: id, channelId, attempt: 2 });
   t.like((await attemptsOf(id))[0], { outcome: 'retry', status_code: 500, error: 'The endpoint answered 500' });
   clock.offsetMs += retryInMs;
-  t.deepEqual(await deliver(id), { outcome: 'delivered' });
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
   t.deepEqual(ids, [id, id]);
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 2 });
 });
 
-test('a job that comes before the retry is due waits for it and tries nothing', async (t) => {
+test('a job that comes before the retry is due tries nothing', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(503).end());
-  const { id } = await addDelivery(receiver.url);
-  const retryInMs = retryOf(await deliver(id));
+  const { channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
   clock.offsetMs += 1000;
-  const early = postponementOf(await deliver(id));
-  t.true(early > 0 && early <= retryInMs - 1000, `${early} ms`);
+  t.deepEqual(await deliver(channelId), {});
   t.is(receiver.requests(), 1);
 });
 
 test('after three retries a delivery has failed, and no further job is added', async (t) => {
-  const { deliver, receiver, clock, jobs } = await prepare(t, (_request, response) => void response.writeHead(500).end());
-  const { id } = await addDelivery(receiver.url);
-  const outcomes: DeliverResult[] = [];
+  const { deliver, receiver, clock, retries } = await prepare(t, (_request, response) => void response.writeHead(500).end());
+  const { id, channelId } = await addDelivery(receiver.url);
+  const results: Record<string, number>[] = [];
   for (let run = 1; run <= 4; run += 1) {
-    outcomes.push(await deliver(id));
+    results.push(await deliver(channelId));
     clock.offsetMs += 200_000;
   }
-  t.deepEqual(outcomes.map((result) => 'outcome' in result && result.outcome), ['retry', 'retry', 'retry', 'failed']);
-  t.deepEqual(jobs.map((job) => job.attempt), [2, 3, 4]);
-  t.deepEqual(await deliver(id), { outcome: 'skipped' });
+  t.deepEqual(results, [{ retry: 1 }, { retry: 1 }, { retry: 1 }, { failed: 1 }]);
+  t.deepEqual(retries.map((retry) => retry.attempt), [2, 3, 4]);
+  t.deepEqual(await deliver(channelId), {});
   t.is(receiver.requests(), 4);
   t.like(await deliveryOf(id), { outcome: 'failed', attempts: 4 });
   t.is((await attemptsOf(id)).at(-1)?.outcome, 'failed');
 });
 
 test('a 404 is final after one attempt', async (t) => {
-  const { deliver, receiver, jobs } = await prepare(t, (_request, response) => void response.writeHead(404).end());
-  const { id } = await addDelivery(receiver.url);
-  t.deepEqual(await deliver(id), { outcome: 'failed' });
-  t.deepEqual(jobs, []);
+  const { deliver, receiver, retries } = await prepare(t, (_request, response) => void response.writeHead(404).end());
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { failed: 1 });
+  t.deepEqual(retries, []);
   t.is((await deliveryOf(id)).outcome, 'failed');
 });
 
-test('of the same job run many times at once, one reaches the receiver', async (t) => {
-  const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
-  const { id } = await addDelivery(receiver.url);
-  const results = await Promise.all(Array.from({ length: 4 }, () => deliver(id)));
-  t.is(results.filter((result) => 'outcome' in result && result.outcome === 'delivered').length, 1);
-  t.is(receiver.requests(), 1);
+test('of the same job run many times at once, in two processes, one reaches the receiver', async (t) => {
+  const [one, another] = [await prepare(t, (_request, response) => void response.end()), await prepare(t, (_request, response) => void response.end())];
+  const { id, channelId } = await addDelivery(one.receiver.url);
+  const results = await Promise.all([one, another, one, another].map(({ deliver }) => deliver(channelId)));
+  t.is(results.filter((result) => result['delivered'] === 1).length, 1);
+  t.is(one.receiver.requests(), 1);
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 1 });
 });
 
 test('an attempt that its worker did not survive is made again when its claim has expired, and stays counted', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.end());
-  const { id } = await addDelivery(receiver.url);
-  await claimDelivery(database, id, { nowMs: clock.now(), claimMs: 10_000 });
-  const waitMs = postponementOf(await deliver(id));
-  t.true(waitMs > 9000 && waitMs <= 10_000, `${waitMs} ms`);
-  clock.offsetMs += waitMs;
-  t.deepEqual(await deliver(id), { outcome: 'delivered' });
+  const { id, channelId } = await addDelivery(receiver.url);
+  await claimNextDelivery(database, channelId, { nowMs: clock.now(), claimMs: 10_000 });
+  t.deepEqual(await deliver(channelId), {});
+  clock.offsetMs += 10_000;
+  t.deepEqual(await deliver(channelId), { delivered: 1 });
   t.deepEqual((await attemptsOf(id)).map(({ attempt, outcome }) => ({ attempt, outcome })), [
     { attempt: 1, outcome: null },
     { attempt: 2, outcome: 'delivered' },
@@ -138,20 +153,33 @@ test('an attempt that its worker did not survive is made again when its claim ha
   t.is(receiver.requests(), 1);
 });
 
+test('an answer that comes after the claim was outlived leaves the delivery to whoever holds it now', async (t) => {
+  const held: (() => void)[] = [];
+  const { deliver, receiver, clock, retries } = await prepare(t, (_request, response) => void held.push(() => response.writeHead(500).end()));
+  const { id, channelId } = await addDelivery(receiver.url);
+  const run = deliver(channelId);
+  await until(() => held.length === 1);
+  await claimNextDelivery(database, channelId, { nowMs: clock.now() + DEADLINE_MS + 7000, claimMs: 10_000 });
+  held[0]?.();
+  t.deepEqual(await run, { skipped: 1 });
+  t.deepEqual(retries, []);
+  t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2 });
+});
+
 test('a receiver that we never survive is not called for ever: the last attempt is made up for once', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(500).end());
-  const dieInside = async (id: string, times: number): Promise<void> => {
+  const dieInside = async (channelId: string, times: number): Promise<void> => {
     for (let attempt = 1; attempt <= times; attempt += 1) {
-      await claimDelivery(database, id, { nowMs: clock.now(), claimMs: 1000 });
+      await claimNextDelivery(database, channelId, { nowMs: clock.now(), claimMs: 1000 });
       clock.offsetMs += 1000;
     }
   };
   const [once, often] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
-  await dieInside(once.id, 4);
-  t.deepEqual(await deliver(once.id), { outcome: 'failed' });
+  await dieInside(once.channelId, 4);
+  t.deepEqual(await deliver(once.channelId), { failed: 1 });
   t.is(receiver.requests(), 1);
-  await dieInside(often.id, 5);
-  t.deepEqual(await deliver(often.id), { outcome: 'failed' });
+  await dieInside(often.channelId, 5);
+  t.deepEqual(await deliver(often.channelId), { failed: 1 });
   t.is(receiver.requests(), 1);
   t.is((await attemptsOf(often.id)).at(-1)?.error, 'Given up: the attempts before were cut short');
 });
@@ -160,61 +188,71 @@ test('a channel that was disabled in the meantime ends its deliveries with that 
   const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
   const { id, tenantId, channelId } = await addDelivery(receiver.url);
   await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
-  t.deepEqual(await deliver(id), { outcome: 'failed' });
+  t.deepEqual(await deliver(channelId), { failed: 1 });
   t.is((await attemptsOf(id))[0]?.error, 'The channel is disabled');
   t.is(receiver.requests(), 0);
 });
 
 test('a delivery to a channel type that nothing is sent to fails, and does not pretend', async (t) => {
   const { deliver } = await prepare(t, (_request, response) => void response.end());
-  const { id } = await addDelivery('https://unused.example/', 'telegram');
-  t.deepEqual(await deliver(id), { outcome: 'failed' });
+  const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
+  t.deepEqual(await deliver(channelId), { failed: 1 });
   t.is((await attemptsOf(id))[0]?.error, 'This installation sends nothing to channels of type telegram');
 });
 
-test('a delivery that is gone is skipped', async (t) => {
+test('a channel that is gone has nothing to deliver', async (t) => {
   const { deliver } = await prepare(t, (_request, response) => void response.end());
-  t.deepEqual(await deliver('dlv_none'), { outcome: 'skipped' });
+  t.deepEqual(await deliver('nch_none'), {});
 });
 
 test('a queue that is away loses no retry: it is stored before its job is added', async (t) => {
-  const enqueueDelivery = (): Promise<void> => Promise.reject(new Error('queue away'));
-  const { deliver, receiver, clock, log } = await prepare(t, (_request, response) => void response.writeHead(500).end(), { enqueueDelivery });
-  const { id } = await addDelivery(receiver.url);
-  const retryInMs = retryOf(await deliver(id));
-  const pending = await findPendingDelivery(database, id);
-  t.true((pending?.dueAtMs ?? 0) > clock.now() + retryInMs - 2000);
+  const enqueueAttempt = (): Promise<void> => Promise.reject(new Error('queue away'));
+  const { deliver, receiver, clock, log } = await prepare(t, (_request, response) => void response.writeHead(500).end(), { enqueueAttempt });
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  const { next_attempt_at: dueAtMs } = await deliveryOf(id);
+  t.true(dueAtMs > clock.now() + 2000, `${dueAtMs - clock.now()} ms`);
   t.is(log.at(-1)?.text, 'delivery.retry_not_queued');
 });
 
 test('an attempt that breaks inside the service is recorded, logged and retried', async (t) => {
   const sendWebhook = (): Promise<never> => Promise.reject(new Error('too many open files'));
   const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.end(), { sendWebhook });
-  const { id } = await addDelivery(receiver.url);
-  t.true(retryOf(await deliver(id)) > 0);
+  const { id, channelId } = await addDelivery(receiver.url);
+  t.deepEqual(await deliver(channelId), { retry: 1 });
   t.like((await attemptsOf(id))[0], { outcome: 'retry', error: 'The attempt broke off inside the service' });
   t.is(log[0]?.text, 'delivery.broke_off');
 });
 
 test('a receiver that hangs holds four deliveries and delays no other receiver\'s', async (t) => {
-  let hanging = 0;
   const held: (() => void)[] = [];
   const { deliver, receiver } = await prepare(t, (request, response) => {
     if (request.url !== '/hang') return void response.end();
-    hanging += 1;
     held.push(() => response.end());
   });
   const hung = await addDelivery(`${receiver.url}hang`);
-  const more = await Promise.all(Array.from({ length: 9 }, () => addDeliveryTo(hung)));
-  const under = [hung.id, ...more].map((id) => deliver(id));
-  const postponed: number[] = [];
-  for (const run of under) void run.then((result) => 'postponeMs' in result && postponed.push(result.postponeMs));
-  await until(() => hanging === 4 && postponed.length === 6);
-  t.deepEqual(await deliver((await addDelivery(receiver.url)).id), { outcome: 'delivered' });
-  t.is(hanging, 4);
-  for (const release of held) release();
-  const results = await Promise.all(under);
-  t.is(results.filter((result) => 'outcome' in result && result.outcome === 'delivered').length, 4);
+  for (let count = 0; count < 9; count += 1) await addDeliveryTo(hung);
+  const first = deliver(hung.channelId);
+  await until(() => held.length === 4);
+  t.deepEqual(await deliver((await addDelivery(receiver.url)).channelId), { delivered: 1 });
+  t.deepEqual(await deliver(hung.channelId), {});
+  t.is(held.length, 4);
+  for (let answered = 0; answered < 10; answered += 1) (await until(() => held[answered]))();
+  t.deepEqual(await first, { delivered: 10 });
+});
+
+test('a stop ends what is under way and leaves the rest of a backlog for later', async (t) => {
+  const held: (() => void)[] = [];
+  const { lanes, receiver } = await prepare(t, (_request, response) => void held.push(() => response.end()));
+  const first = await addDelivery(receiver.url);
+  for (let count = 0; count < 9; count += 1) await addDeliveryTo(first);
+  const run = lanes.run(first.channelId);
+  await until(() => held.length === 4);
+  lanes.stop();
+  for (const answer of held) answer();
+  t.deepEqual(await run, { outcomes: { delivered: 4 }, isCutShort: true });
+  const { rows } = await database.pool.query(`SELECT count(*) AS pending FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND claimed_until IS NULL`, [first.channelId]);
+  t.is(rows[0].pending, 6);
 });
 
 type Line = Record<string, unknown> & { text: string };
@@ -233,21 +271,22 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   const clock = { offsetMs: 0, now: () => Date.now() + clock.offsetMs };
   const log: Line[] = [];
   const note = (fields: object, text: string): void => void log.push({ ...fields, text });
-  const jobs: { deliveryId: string; attempt: number; delayMs: number }[] = [];
+  const retries: DueAttempt[] = [];
   const outcomes: string[] = [];
-  const deliver = createDeliverer({
+  const lanes = createDeliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
     deadlineMs: DEADLINE_MS,
     retrySeconds: [5, 25, 125],
-    enqueueDelivery: (job) => Promise.resolve(void jobs.push(job)),
+    enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
     now: clock.now,
     random: Math.random,
     log: { info: note, warn: note },
     onAttempt: (outcome) => void outcomes.push(outcome),
     ...overrides,
   });
-  return { deliver, receiver: { url: `https://127.0.0.1:${port}/`, requests: () => requests }, clock, log, jobs, outcomes };
+  const deliver = async (channelId: string) => (await lanes.run(channelId)).outcomes;
+  return { deliver, lanes, receiver: { url: `https://127.0.0.1:${port}/`, requests: () => requests }, clock, log, retries, outcomes };
 }
 
 async function addDelivery(url: string, type: ChannelType = 'webhook') {
@@ -264,16 +303,6 @@ async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channe
   const id = `dlv_${made}`;
   await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs: Date.now() }]);
   return id;
-}
-
-function retryOf(result: DeliverResult): number {
-  if (!('retryInMs' in result) || result.retryInMs === undefined) throw new Error(`no retry: ${JSON.stringify(result)}`);
-  return result.retryInMs;
-}
-
-function postponementOf(result: DeliverResult): number {
-  if (!('postponeMs' in result)) throw new Error(`not postponed: ${JSON.stringify(result)}`);
-  return result.postponeMs;
 }
 
 async function deliveryOf(id: string) {

@@ -53,7 +53,7 @@ test('a batch stores its results and writes the transitions, the incident and th
   const deliveries = await rowsOf<{ id: string; channel_id: string; event: string }>(runtime, 'SELECT id, channel_id, event FROM deliveries ORDER BY id');
   t.deepEqual(deliveries.map(({ event }) => event), ['monitor.up', 'monitor.down']);
   t.true(deliveries.every((delivery) => delivery.channel_id === channelId));
-  t.deepEqual(outcome.deliveries.map(({ id }) => id), deliveries.map(({ id }) => id));
+  t.deepEqual(outcome.deliveries.map(({ deliveryId }) => deliveryId), deliveries.map(({ id }) => id));
 });
 
 test('a batch that is evaluated twice is stored once and decides once', async (t) => {

@@ -7,6 +7,8 @@ export type BatcherOptions = {
   maxDelayMs: number;
   /** A batch with a result that may be news waits no longer than this after it, in milliseconds. */
   urgentDelayMs: number;
+  /** Such batches follow one another no closer than this, in milliseconds: when everything fails at once, the evaluator gets more in fewer jobs. */
+  urgentGapMs: number;
   /** A batch of this size goes at once. */
   maxResults: number;
   /** Waits before trying again after the queue refused a batch, in milliseconds; rejects when waiting is over. */
@@ -31,13 +33,18 @@ const SUBMIT_PAUSE_MS = 1000;
 /** Makes a batcher. A check job completes when its last batch is in the queue, so that a killed worker's results are measured again. */
 export function createResultBatcher(options: BatcherOptions): ResultBatcher {
   let open: Batch | null = null;
+  let nextUrgentAtMs = 0;
 
   const openBatch = (): Batch => {
     const results: ResultPayload[] = [];
     const { promise: closed, resolve: close } = Promise.withResolvers<void>();
     const timers = [setTimeout(close, options.maxDelayMs)];
     const hasten = () => {
-      if (timers.length === 1) timers.push(setTimeout(close, options.urgentDelayMs));
+      if (timers.length > 1) return;
+      const nowMs = performance.now();
+      const leavesAtMs = Math.max(nowMs + options.urgentDelayMs, nextUrgentAtMs);
+      nextUrgentAtMs = leavesAtMs + options.urgentGapMs;
+      timers.push(setTimeout(close, leavesAtMs - nowMs));
     };
     const sent = closed.then(() => {
       for (const timer of timers) clearTimeout(timer);

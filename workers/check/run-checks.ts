@@ -1,4 +1,4 @@
-import type { PatternSearch } from '../../core/assertion-check.ts';
+import type { PatternSearch } from '../../core/http/assertion-check.ts';
 import { judgeObservation } from '../../core/judge.ts';
 import { planStart, startOffsetMs } from '../../core/phases.ts';
 import type { SchedulePhase } from '../../core/schedule.ts';
@@ -10,8 +10,8 @@ import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { Gate } from './gate.ts';
 import type { ResultBatcher } from './result-batcher.ts';
 
-/** A finished check, for metrics and the debug log. Lateness is the start minus the due time, in milliseconds. */
-export type CompletedCheck = { check: DueCheck; result: ResultPayload; latenessMs: number };
+/** A finished check, for metrics, the debug log and certificates; the observation is null where there was none. Lateness is the start minus the due time, in milliseconds. */
+export type CompletedCheck = { check: DueCheck; result: ResultPayload; observation: Observation | null; latenessMs: number };
 
 export type CheckerDependencies = {
   listDueChecks: (place: SchedulePhase) => Promise<DueCheck[]>;
@@ -37,7 +37,18 @@ const UNREADABLE: Judgement = { verdict: 'none', cause: null, reason: 'The secre
 export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
   return async (place, phaseBeginsAtMs) => {
     const due = await dependencies.listDueChecks(place);
-    const outcomes = await Promise.all(due.map((check) => runCheck(check, { place, phaseBeginsAtMs }, dependencies)));
+    const outcomes = await Promise.all(due.map((check) => keepTick(check, { place, phaseBeginsAtMs }, dependencies)));
+    return summarise(outcomes);
+  };
+}
+
+/** Makes the work of one look: takes the monitors of the agent that wait for it, some at a time until none is left, and starts their probes at once. */
+export function createLooker(takeLooks: (agentNo: number) => Promise<DueCheck[]>, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): (agentNo: number) => Promise<CheckOutcome> {
+  return async (agentNo) => {
+    const outcomes: CheckedOutcome[] = [];
+    for (let due = await takeLooks(agentNo); due.length > 0; due = await takeLooks(agentNo)) {
+      outcomes.push(...(await Promise.all(due.map((check) => runCheck(check, { agentNo, dueAtMs: dependencies.now() }, dependencies)))));
+    }
     return summarise(outcomes);
   };
 }
@@ -46,12 +57,18 @@ type Tick = { place: SchedulePhase; phaseBeginsAtMs: number };
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
 /** Null when the tick came so late that the next one is nearer. */
-async function runCheck(check: DueCheck, { place, phaseBeginsAtMs }: Tick, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
+async function keepTick(check: DueCheck, { place, phaseBeginsAtMs }: Tick, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
   const { intervalSeconds, agentNo } = place;
   const dueAtMs = phaseBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
   const startAtMs = planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
   if (startAtMs === null) return null;
   await dependencies.waitUntil(startAtMs);
+  return await runCheck(check, { agentNo, dueAtMs }, dependencies);
+}
+
+type Due = { agentNo: number; dueAtMs: number };
+
+async function runCheck(check: DueCheck, { agentNo, dueAtMs }: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
   const { startedAtMs, observation, judgement } = await dependencies.gate(() => measure(check, dependencies));
   const latencyMs = observation?.latencyMs ?? null;
   const result: ResultPayload = {
@@ -66,14 +83,14 @@ async function runCheck(check: DueCheck, { place, phaseBeginsAtMs }: Tick, depen
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
   };
-  dependencies.onCheck({ check, result, latenessMs: startedAtMs - dueAtMs });
+  dependencies.onCheck({ check, result, observation, latenessMs: startedAtMs - dueAtMs });
   await dependencies.batcher.add(result, result.verdict !== 'up' || !check.isUp);
   return { name: check.name, result };
 }
 
 async function measure(
   check: DueCheck,
-  { probe, search, now, onCrash }: CheckerDependencies,
+  { probe, search, now, onCrash }: Omit<CheckerDependencies, 'listDueChecks'>,
 ): Promise<{ startedAtMs: number; observation: Observation | null; judgement: Judgement }> {
   const startedAtMs = now();
   if (!check.hasItsSecrets) return { startedAtMs, observation: null, judgement: UNREADABLE };

@@ -1,4 +1,4 @@
-import { createPartitions, dropOldPartitions } from '../../models/check-results.ts';
+import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import type { Runtime } from '../runtime.ts';
 

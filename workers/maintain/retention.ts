@@ -1,10 +1,24 @@
 import { deleteOldDeliveries } from '../../models/deliveries.ts';
+import { deleteOldDomains } from '../../models/domains.ts';
+import { deleteOldTurns } from '../../models/registries.ts';
+import { deleteUnusedVendorPages } from '../../models/vendor-pages.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Finished deliveries are kept this long, in days. */
 const KEEP_DELIVERIES_DAYS = 30;
 
+/** What is known of a domain, and of the servers that were asked, goes this long after nobody wanted to know it any more, in days. */
+const KEEP_DOMAINS_DAYS = 30;
+
+/** A vendor's page that nobody has asked for so long is forgotten, in days. */
+const KEEP_VENDOR_PAGES_DAYS = 7;
+
 /** Deletes what is older than its promise. */
-export async function retainHistory({ database, now }: Runtime): Promise<{ deliveries: number }> {
-  return { deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000) };
+export async function retainHistory({ database, now }: Runtime): Promise<{ deliveries: number; domains: number; registryTurns: number; vendorPages: number }> {
+  return {
+    deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000),
+    domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
+    registryTurns: await deleteOldTurns(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
+    vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000),
+  };
 }

@@ -1,10 +1,18 @@
 import { registerSharedAgent, touchAgent } from '../../models/agents.ts';
+import { createVendorDocumentStore } from '../../models/vendor-pages.ts';
 import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
+import { openKnownDomains } from '../../probes/domain/known-domains.ts';
+import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 import { SERVICE_REGION } from '../../queues/names.ts';
 import { workOnChecks } from '../check/check-queue.ts';
+import { workOnLookUps } from '../check/look-up-queue.ts';
+import { domainStoreOf } from '../domain-store.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 export type CheckProcessOptions = { region: string; version: string; allowPrivateNetwork: boolean };
+
+/** `dnsResolvers` are those of dns cross checks (D-26); `whoisServer` refers to the registries' WHOIS servers (D-27). */
+export type ServiceCheckOptions = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[]; whoisServer: { host: string; port: number } };
 
 /** A sign of life of the agent, every so often, in milliseconds. */
 const TOUCH_EVERY_MS = 15_000;
@@ -15,7 +23,14 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
   const { region, version } = options;
   const agent = await registerSharedAgent(database, { newId: runtime.newId('agt'), region, version, arch: process.arch, nowMs: now() });
   const log = runtime.log.child({ region, agent_id: agent.id });
-  const { probe, close } = openAgentProbe({ allowPrivateNetwork: options.allowPrivateNetwork });
+  const { probe, close } = openAgentProbe({
+    allowPrivateNetwork: options.allowPrivateNetwork,
+    onEchoNotice({ family, means, reason }) {
+      const fields = { family, means: means ?? 'none', reason };
+      if (means === null) log.warn(fields, 'icmp.unavailable');
+      else log.info(fields, 'icmp.available');
+    },
+  });
   const work = workOnChecks({ ...runtime, log }, { region, probe });
   const touching = setInterval(() => {
     touchAgent(database, agent.no, now()).catch((error: unknown) => log.warn({ err: error }, 'agent.not_touched'));
@@ -30,14 +45,20 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
   };
 }
 
-/** Starts the service's own checks (domain, dns, vendor). Every check process takes part in them, whatever its region. */
-export function startServiceCheck(runtime: Runtime, options: { allowPrivateNetwork: boolean }): RunningProcess {
-  const { probe, close } = openServiceProbe(options);
-  const work = workOnChecks({ ...runtime, log: runtime.log.child({ region: SERVICE_REGION }) }, { region: SERVICE_REGION, probe });
+/** Starts the service's own checks (domain, dns, vendor), and the look-ups of who writes a monitor. Every check process takes part in them, whatever its region. */
+export function startServiceCheck(runtime: Runtime, options: ServiceCheckOptions): RunningProcess {
+  const { database, now } = runtime;
+  const readVendorPage = createVendorPageReader({ store: createVendorDocumentStore(database), allowPrivateNetwork: options.allowPrivateNetwork, now });
+  const domains = openKnownDomains({ ...options, domains: domainStoreOf(database), now });
+  const { probe, close } = openServiceProbe({ ...options, readVendorPage, knowDomain: domains.know });
+  const ofService = { ...runtime, log: runtime.log.child({ region: SERVICE_REGION }) };
+  const work = workOnChecks(ofService, { region: SERVICE_REGION, probe });
+  const lookUps = workOnLookUps(ofService, readVendorPage);
   return {
     name: 'service checks',
     async stop() {
-      await work.stop();
+      await Promise.all([work.stop(), lookUps.stop()]);
+      await domains.close();
       await close();
     },
   };

@@ -8,6 +8,8 @@ const TIMETABLE = {
   reconcile: '5-59/10 * * * * *',
   partitions: '7 17 * * * *',
   retention: '7 27 * * * *',
+  advisories: '17 * * * * *',
+  registries: '7 37 4 * * *',
 } as const satisfies Record<Chore, string>;
 
 /** Starts the clock, which only enqueues; every chore also runs once at the start. */

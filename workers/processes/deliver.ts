@@ -2,29 +2,29 @@ import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
-import { postponeJob } from '../../queues/postpone.ts';
+import { giveJobBack, postponeJob } from '../../queues/postpone.ts';
 import { createDeliverer } from '../deliver.ts';
-import { deliverTogether } from '../deliver/deliver-together.ts';
+import { runLanes } from '../deliver/channel-lanes.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 export type DeliverProcessOptions = { allowPrivateNetwork: boolean; deadlineMs: number; retrySeconds: readonly number[] };
 
-/** Jobs in hand at a time, each of a few attempts under way: they wait for receivers, they do not compute. */
-const JOBS_AT_ONCE = 200;
+/** Jobs in hand at a time, each as long as the slowest of its channels: they wait for receivers, they do not compute. */
+const JOBS_AT_ONCE = 500;
 
 /** A killed worker's job goes to another one after this; its claim in the database says when it may be attempted again. */
 const LOCK_MS = 15_000;
 
-/** Starts sending: each job is one attempt of each of its deliveries. */
+/** Starts sending: a job is worth whatever its channels have due, however many jobs of theirs come meanwhile. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
   const { database, backend, queues, log, metrics, now } = runtime;
   const sending = openWebhookSending(options);
-  const deliver = createDeliverer({
+  const deliverer = createDeliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, sending),
     deadlineMs: options.deadlineMs,
     retrySeconds: options.retrySeconds,
-    enqueueDelivery: (attempt) => queues.enqueueDelivery(attempt),
+    enqueueAttempt: (attempt) => queues.enqueueAttempts([attempt]),
     now,
     random: Math.random,
     log,
@@ -33,10 +33,10 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
   const worker = backend.createWorker<DeliverJob>(
     QUEUES.deliver,
     async (job, token) => {
-      const { outcomes, rest } = await deliverTogether(job.data.deliveryIds, deliver);
-      if (rest === null) return outcomes;
-      if (rest.deliveryIds.length < job.data.deliveryIds.length) await job.updateData({ deliveryIds: rest.deliveryIds });
-      return await postponeJob(job, token, rest.postponeMs);
+      const earlyMs = job.data.dueAtMs - now();
+      if (earlyMs > 0) return await postponeJob(job, token, earlyMs);
+      const { outcomes, isCutShort } = await runLanes(deliverer, job.data.channelIds);
+      return isCutShort ? await giveJobBack(job, token) : outcomes;
     },
     { concurrency: JOBS_AT_ONCE, lockDurationMs: LOCK_MS },
   );
@@ -44,6 +44,8 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
   return {
     name: 'deliver',
     async stop() {
+      // A long backlog would hold the stop: what is left of it goes with its job to another process, or waits for the next start.
+      deliverer.stop();
       await worker.close();
       sending.agent.destroy();
     },

@@ -1,4 +1,4 @@
-import { createPartitions } from '../../models/check-results.ts';
+import { createPartitions } from '../../models/partitions.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { EvaluateJob } from '../../queues/payloads.ts';
 import { announce } from '../announce.ts';

@@ -1,8 +1,13 @@
+import { createHttpClient } from '../../net/http-client.ts';
+import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { QUEUES } from '../../queues/names.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import type { MaintainJob } from '../../queues/payloads.ts';
+import { domainStoreOf } from '../domain-store.ts';
+import { adviseOfExpiries } from '../maintain/advisories.ts';
 import { keepPartitions } from '../maintain/partitions.ts';
 import { reconcile } from '../maintain/reconcile.ts';
+import { refreshRegistries } from '../maintain/registries.ts';
 import { retainHistory } from '../maintain/retention.ts';
 import { sweep } from '../maintain/sweep.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
@@ -13,11 +18,14 @@ const CHORES_AT_ONCE = 2;
 /** Renewed while a chore runs; a killed worker's chore comes back after this. */
 const LOCK_MS = 15_000;
 
-const RUN = { reconcile, sweep, partitions: keepPartitions, retention: retainHistory } as const satisfies Record<Chore, (runtime: Runtime) => Promise<object>>;
+/** What chores need that look at the world outside: who refers to registries' WHOIS servers, and where the registry of RDAP services is. */
+export type MaintainOptions = { allowPrivateNetwork: boolean; whoisServer: { host: string; port: number }; rdapBootstrapUrl: string };
 
 /** Starts doing chores; what each did is logged and counted. */
-export function startMaintain(runtime: Runtime): RunningProcess {
+export function startMaintain(runtime: Runtime, options: MaintainOptions): RunningProcess {
   const { backend, log, metrics, now } = runtime;
+  const domains = openKnownDomains({ ...options, domains: domainStoreOf(runtime.database), now });
+  const chores = openChores(runtime, { ...options, knowDomain: domains.know });
   const worker = backend.createWorker<MaintainJob>(
     QUEUES.maintain,
     async (job) => {
@@ -25,7 +33,7 @@ export function startMaintain(runtime: Runtime): RunningProcess {
       if (chore === undefined) throw new Error(`There is no chore named "${job.name}"`);
       const startMs = now();
       try {
-        const did = await RUN[chore](runtime);
+        const did = await chores[chore]();
         metrics.choreCompleted(chore, { durationMs: now() - startMs, failed: false });
         log.debug({ chore, duration_ms: now() - startMs, outcome: 'done', ...did }, 'chore.completed');
         return did;
@@ -37,5 +45,25 @@ export function startMaintain(runtime: Runtime): RunningProcess {
     },
     { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS },
   );
-  return { name: 'maintain', stop: () => worker.close() };
+  return {
+    name: 'maintain',
+    async stop() {
+      await worker.close();
+      await domains.close();
+    },
+  };
+}
+
+type ChoreTools = Pick<MaintainOptions, 'allowPrivateNetwork' | 'rdapBootstrapUrl'> & { knowDomain: KnowDomain };
+
+function openChores(runtime: Runtime, { allowPrivateNetwork, rdapBootstrapUrl, knowDomain }: ChoreTools): Record<Chore, () => Promise<object>> {
+  const http = createHttpClient({ allowPrivateNetwork });
+  return {
+    reconcile: () => reconcile(runtime),
+    sweep: () => sweep(runtime),
+    partitions: () => keepPartitions(runtime),
+    retention: () => retainHistory(runtime),
+    advisories: () => adviseOfExpiries(runtime, knowDomain),
+    registries: () => refreshRegistries(runtime, { url: rdapBootstrapUrl, http }),
+  };
 }

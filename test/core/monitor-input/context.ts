@@ -7,6 +7,8 @@ export const CONTEXT: MonitorContext = {
   sharedAgentIds: ['agt_a', 'agt_b', 'agt_c'],
   ownAgentIds: ['agt_mine'],
   vendorMonitorIds: ['mon_vendor'],
+  vendorReading: null,
   newHeartbeatToken: 'token-of-the-server',
+  findRegistrableDomain: (host) => (host === 'co.uk' ? null : host.split('.').slice(-2).join('.')),
   isValidPattern: (pattern) => !pattern.includes('(?='),
 };

@@ -95,8 +95,10 @@ test('a domain monitor warns 30 days ahead unless told otherwise', (t) => {
 
 test('warn_days 0 leaves the warning of an http monitor off', (t) => t.deepEqual(create({ name: 'x', warn_days: 0 }).settings.checkSpec, {}));
 
-test('a vendor monitor keeps its components and is the vendor monitor of nobody', (t) => {
-  t.deepEqual(create({ name: 'x', type: 'vendor', target: 'github', components: ['Actions'] }).settings.checkSpec, { vendor: { components: ['Actions'] } });
+test('the server fills in where a vendor tells of itself, and ignores what it is sent of that', (t) => {
+  const { settings } = create({ name: 'x', type: 'vendor', target: 'github', check_spec: { vendor: { pageUrl: 'https://mine.example' } } });
+  const pageUrl = 'https://www.githubstatus.com';
+  t.deepEqual(settings.checkSpec, { vendor: { vendorId: 'github', pageUrl, probeUrl: `${pageUrl}/api/v2/summary.json`, components: [] } });
 });
 
 const BAD: [unknown, string][] = [
@@ -137,6 +139,7 @@ const BAD: [unknown, string][] = [
   [{ name: 'x', agent_sources: ['agt_a', 'agt_x', 'agt_y'] }, 'agent_sources must be ids of your agents or of shared ones, got unknown agt_x, agt_y'],
   [{ name: 'x', type: 'dns', agent_sources: ['agt_a'] }, 'agent_sources applies to http, tcp, icmp and udp monitors only, got it for one of type dns'],
   [{ name: 'x', type: 'tcp', warn_days: 3 }, 'warn_days applies to http and domain monitors only, got it for one of type tcp'],
+  [{ name: 'x', type: 'domain', target: 'co.uk' }, 'target must be a domain that can be registered, such as example.co.uk, got "co.uk", a public suffix: name a domain under it'],
   [{ name: 'x', type: 'domain', warn_days: 0 }, 'warn_days must be a whole number from 1 to 3650 for domain monitors, got 0'],
   [{ name: 'x', components: [] }, 'components applies to vendor monitors only, got it for one of type http'],
   [{ name: 'x', type: 'vendor', target: 'aws' }, 'components must be at least one service:region, such as ec2:us-east-1, for AWS, got none'],
@@ -153,6 +156,11 @@ const BAD: [unknown, string][] = [
   [{ name: 'x', type: 'udp', check_spec: { transport: { expect: '(?=', expectMode: 'regex' } } }, 'check_spec.transport.expect must be a regular expression in RE2 syntax, got "(?="'],
   [{ name: 'x', type: 'icmp', check_spec: { ping: { count: 11 } } }, 'check_spec.ping.count must be a whole number from 1 to 10, got 11'],
   [{ name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A', mode: 'equals' }] } } }, 'check_spec.dns.records[0].expected must be a list of at least one value for equals, got none'],
+  [{ name: 'x', type: 'dns', check_spec: { dns: { records: [{ mode: 'exists' }] } } }, 'check_spec.dns.records[0].type must be a record type such as A or MX, got nothing'],
+  [{ name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A' }] } } }, 'check_spec.dns.records[0].mode must be one of equals, contains, any, exists, absent, got nothing'],
+  [{ name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A', mode: 'any', expected: ['192.0.2.1', 'example.com'] }] } } }, 'check_spec.dns.records[0].expected[1] must be an IPv4 address such as 192.0.2.1 for A, got "example.com"'],
+  [{ name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'MX', mode: 'equals', expected: ['mail.example.com'] }] } } }, 'check_spec.dns.records[0].expected[0] must be a preference and a host name such as 10 mail.example.com for MX, got "mail.example.com"'],
+  [{ name: 'x', type: 'dns', target: 'dns://192.0.2.53' }, 'target must be a host name or an address, such as example.com, or dns://server[:port]/name, such as dns://192.0.2.53/example.com, for dns monitors, got "dns://192.0.2.53"'],
 ];
 for (const [index, [body, message]] of BAD.entries()) {
   test(`creation ${index} is refused: ${message.slice(0, 120)}`, (t) => t.deepEqual(messages(body), [message]));

@@ -40,7 +40,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     probe: () => Promise.resolve(answered(200)),
     search: () => false,
     gate: createGate(10),
-    batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, maxResults: 100, pause: () => Promise.resolve() }),
+    batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 100, pause: () => Promise.resolve() }),
     now: () => nowMs,
     waitUntil(atMs) {
       nowMs = Math.max(nowMs, atMs);
@@ -102,7 +102,7 @@ test('a tick that runs again after a crash measures the same due times, so that 
 
 test('a full batch leaves at once and a lonely result after the delay', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 5, urgentDelayMs: 5, maxResults: 2, pause: () => Promise.resolve() });
+  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 2, pause: () => Promise.resolve() });
   const result = { monitorNo: 1 } as ResultPayload;
   await Promise.all([batcher.add(result, false), batcher.add(result, false), batcher.add(result, false)]);
   t.deepEqual(sizes, [2, 1]);
@@ -110,11 +110,23 @@ test('a full batch leaves at once and a lonely result after the delay', async (t
 
 test('a result that may be news takes its batch along at once, where others would wait for company', async (t) => {
   const sizes: number[] = [];
-  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 3_600_000, urgentDelayMs: 1, maxResults: 10, pause: () => Promise.resolve() });
+  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 3_600_000, urgentDelayMs: 1, urgentGapMs: 0, maxResults: 10, pause: () => Promise.resolve() });
   const good = batcher.add({ monitorNo: 1 } as ResultPayload, false);
   await batcher.add({ monitorNo: 2 } as ResultPayload, true);
   await good;
   t.deepEqual(sizes, [2]);
+});
+
+test('urgent batches keep their distance: the first leaves at once, what comes on its heels leaves together', async (t) => {
+  const sizes: number[] = [];
+  const batcher = createResultBatcher({ submit: (results) => Promise.resolve(void sizes.push(results.length)), maxDelayMs: 3_600_000, urgentDelayMs: 1, urgentGapMs: 100, maxResults: 10, pause: () => Promise.resolve() });
+  const startedAt = performance.now();
+  await batcher.add({ monitorNo: 1 } as ResultPayload, true);
+  const second = batcher.add({ monitorNo: 2 } as ResultPayload, true);
+  await new Promise((resolve) => setImmediate(resolve));
+  await Promise.all([second, batcher.add({ monitorNo: 3 } as ResultPayload, true)]);
+  t.deepEqual(sizes, [1, 2]);
+  t.true(performance.now() - startedAt >= 99);
 });
 
 for (const { name, isUp, status, mayBeNews } of [
@@ -141,6 +153,7 @@ test('a batch that the queue refuses is offered again until it takes it', async 
     submit: () => (refusals-- > 0 ? Promise.reject(new Error('away')) : Promise.resolve()),
     maxDelayMs: 1,
     urgentDelayMs: 1,
+    urgentGapMs: 0,
     maxResults: 10,
     pause: (ms) => Promise.resolve(void pauses.push(ms)),
   });

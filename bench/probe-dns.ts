@@ -1,0 +1,28 @@
+import type { CheckTarget, DnsRecordSpec } from '../core/monitor.ts';
+import { openDnsProbe } from '../probes/dns.ts';
+import type { BenchContext } from './benchmark.ts';
+import { measureProbeRate } from './probe-rate.ts';
+import { forkChild } from './stand/program.ts';
+
+const CHECKS: Readonly<Record<string, DnsRecordSpec[]>> = {
+  'one record': [{ type: 'A', mode: 'equals', expected: ['192.0.2.1'] }],
+  'A and AAAA, as without records': [],
+};
+
+/** dns probes on loopback: how many a core makes, of one question and of two. */
+export async function probeDns({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const { ready: server } = await forkChild<string>(stand, 'name-server', {});
+    const { probe, close } = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
+    stand.defer(close);
+    for (const [name, records] of Object.entries(CHECKS)) {
+      const target = targetOf(`dns://${server}/name.example`, records);
+      const value = await measureProbeRate(() => probe(target), { isQuick });
+      report.bound({ name, value, unit: ' probes a second and core', atLeast: 5000 });
+    }
+  });
+}
+
+function targetOf(target: string, records: DnsRecordSpec[]): CheckTarget {
+  return { type: 'dns', target, timeoutMs: 10_000, method: null, expectedStatus: null, bodyMatch: null, followRedirects: false, checkSpec: { dns: { records } }, secrets: {} };
+}

@@ -1,0 +1,27 @@
+import type { CheckTarget, TransportSpec } from '../core/monitor.ts';
+import { createTcpProbe } from '../probes/tcp.ts';
+import type { BenchContext } from './benchmark.ts';
+import { measureProbeRate } from './probe-rate.ts';
+import { forkChild } from './stand/program.ts';
+
+const CHECKS: Readonly<Record<string, TransportSpec>> = {
+  'connecting only': {},
+  'a payload and its echo': { payload: 'PING\\r\\n', expect: 'PING' },
+};
+
+/** tcp probes on loopback: how many a core makes, with and without an answer to wait for. */
+export async function probeTcp({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const { ready: echo } = await forkChild<{ tcp: string }>(stand, 'echo', {});
+    const probe = createTcpProbe({ allowPrivateNetwork: true });
+    for (const [name, transport] of Object.entries(CHECKS)) {
+      const target = targetOf(echo.tcp, transport);
+      const value = await measureProbeRate(() => probe(target), { isQuick });
+      report.bound({ name, value, unit: ' probes a second and core', atLeast: 5000 });
+    }
+  });
+}
+
+function targetOf(target: string, transport: TransportSpec): CheckTarget {
+  return { type: 'tcp', target, timeoutMs: 10_000, method: null, expectedStatus: null, bodyMatch: null, followRedirects: false, checkSpec: { transport }, secrets: {} };
+}

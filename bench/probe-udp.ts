@@ -1,0 +1,27 @@
+import type { CheckTarget, TransportSpec } from '../core/monitor.ts';
+import { createUdpProbe } from '../probes/udp.ts';
+import type { BenchContext } from './benchmark.ts';
+import { measureProbeRate } from './probe-rate.ts';
+import { forkChild } from './stand/program.ts';
+
+const CHECKS: Readonly<Record<string, TransportSpec>> = {
+  'an empty datagram and its echo': {},
+  'a payload and its echo': { payload: 'PING\\r\\n', expect: 'PING' },
+};
+
+/** udp probes on loopback: how many a core makes. */
+export async function probeUdp({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const { ready: echo } = await forkChild<{ udp: string }>(stand, 'echo', {});
+    const probe = createUdpProbe({ allowPrivateNetwork: true });
+    for (const [name, transport] of Object.entries(CHECKS)) {
+      const target = targetOf(echo.udp, transport);
+      const value = await measureProbeRate(() => probe(target), { isQuick });
+      report.bound({ name, value, unit: ' probes a second and core', atLeast: 5000 });
+    }
+  });
+}
+
+function targetOf(target: string, transport: TransportSpec): CheckTarget {
+  return { type: 'udp', target, timeoutMs: 10_000, method: null, expectedStatus: null, bodyMatch: null, followRedirects: false, checkSpec: { transport }, secrets: {} };
+}

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchContext } from './benchmark.ts';
+import { percentile } from './figures.ts';
+import { readable } from './report.ts';
+import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
+import { addMonitors } from './stand/monitors.ts';
+import { addChannel, startReceiver } from './stand/receiver.ts';
+import { startService } from './stand/running-service.ts';
+import { startTarget } from './stand/target.ts';
+
+const MONITORS = 200;
+const INTERVAL_SECONDS = 5;
+
+/** Channels whose receiver answers at once; beside them one hangs. */
+const WELL = 6;
+
+/** The 99th percentile of the way of an alert of the storm to a channel that is well, in milliseconds. */
+const STORM_MS = 2000;
+
+/** Everything that an account watches fails within five seconds, seven channels hear of it, and one of them hangs: how long the others wait. */
+export async function storm(context: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) await stormOn(context, backend);
+}
+
+async function stormOn({ report, withStand }: BenchContext, backend: Backend): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, backend);
+    const target = await startTarget(stand);
+    const receiver = await startReceiver(stand);
+    await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: target.urls, downAfterFailures: 1 });
+    const service = await startService(stand, { ...installation.env, NODE_EXTRA_CA_CERTS: receiver.caFile });
+    for (let channel = 1; channel <= WELL; channel += 1) await addChannel(installation, service, receiver.url(`well/${channel}`));
+    await addChannel(installation, service, receiver.url('hang'));
+
+    await delay(2 * INTERVAL_SECONDS * 1000);
+    await target.child.ask({ failEvery: 1 });
+    await delay(6 * INTERVAL_SECONDS * 1000);
+    const failedAt = new Map(await target.child.ask<[string, number][]>({ read: 'failures' }));
+    const arrivals = (await receiver.arrivals()).filter(({ path }) => path.startsWith('/well/'));
+    const ways = arrivals.map(({ target: name, atMs }) => atMs - (failedAt.get(name) ?? Number.NaN));
+    const p99 = percentile(ways, 0.99);
+    report.figure(`${backend}: ${arrivals.length} alerts of ${MONITORS * WELL}; p50 ${readable(percentile(ways, 0.5))} ms, p99 ${readable(p99)} ms, slowest ${readable(percentile(ways, 1))} ms`);
+    report.bound({ name: `alerts of a storm lost on ${backend}`, value: MONITORS * WELL - arrivals.length, unit: '', atMost: 0 });
+    report.bound({ name: `from a failing answer to a channel that is well, in a storm, on ${backend}, p99`, value: p99, unit: ' ms', atMost: STORM_MS });
+  });
+}

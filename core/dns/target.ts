@@ -1,0 +1,38 @@
+import { canonicalIpv4, canonicalIpv6 } from './ip-address.ts';
+
+/** Whom a dns monitor asks, and about which name. `server` null = the system's resolvers; its host is a name or an address without brackets. */
+export type DnsTarget = { server: { host: string; port: number } | null; name: string };
+
+const DNS_PORT = 53;
+const WITH_SERVER = /^dns:\/\/(?<host>\[[^\]]*:[^\]]*\]|[^/:?#@[\]]+)(?::(?<port>\d{1,5}))?\/(?<name>[^/]+)$/i;
+const IPV6_GROUPS = 8;
+
+/**
+ * Takes a target apart: a name, or `dns://server[:port]/name` (RFC 4501). An address in the name's place stands for its reverse name.
+ * Null for a `dns:` URL of another form; whether names and hosts are good ones is not looked at.
+ */
+export function splitDnsTarget(target: string): DnsTarget | null {
+  if (!/^dns:/i.test(target)) return { server: null, name: nameOf(target) };
+  const { host, port, name } = WITH_SERVER.exec(target)?.groups ?? {};
+  if (host === undefined || name === undefined) return null;
+  return { server: { host: host.replaceAll(/[[\]]/g, ''), port: port === undefined ? DNS_PORT : Number(port) }, name: nameOf(name) };
+}
+
+/** True for a name below in-addr.arpa or ip6.arpa, where PTR records lead from addresses to names. */
+export function isReverseName(name: string): boolean {
+  return /\.(?:in-addr|ip6)\.arpa\.?$/i.test(name);
+}
+
+function nameOf(text: string): string {
+  const ipv4 = canonicalIpv4(text);
+  if (ipv4 !== null) return `${ipv4.split('.').toReversed().join('.')}.in-addr.arpa`;
+  const ipv6 = canonicalIpv6(text);
+  return ipv6 === null ? text : `${nibbles(ipv6).toReversed().join('.')}.ip6.arpa`;
+}
+
+/** The 32 hexadecimal digits of an address in its usual form. */
+function nibbles(ipv6: string): string[] {
+  const [head = [], tail = []] = ipv6.split('::').map((half) => half.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: IPV6_GROUPS - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail].flatMap((group) => Array.from(group.padStart(4, '0')));
+}

@@ -1,0 +1,17 @@
+import { countDaysLeft } from './days-left.ts';
+
+/** What an advisory warns of. */
+export type AdvisorySubject = 'domain' | 'certificate';
+
+/** Days left at which is said what the monitor's own threshold has said once (D-27). */
+const FURTHER_THRESHOLDS = [14, 7, 3, 1] as const;
+
+/**
+ * The threshold, in days left, that an expiry (Unix seconds) has passed: of the monitor's own and the fixed ones below it the lowest, so
+ * that of several passed at once only one is said; null while there are more days left than `warnDays`.
+ */
+export function passedThreshold({ expiresAt, warnDays, nowMs }: { expiresAt: number; warnDays: number; nowMs: number }): number | null {
+  const daysLeft = countDaysLeft(expiresAt, nowMs);
+  const passed = [warnDays, ...FURTHER_THRESHOLDS].filter((days) => days <= warnDays && daysLeft <= days);
+  return passed.length === 0 ? null : Math.min(...passed);
+}

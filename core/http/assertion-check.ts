@@ -1,0 +1,78 @@
+import type { AssertionOp } from './assertions.ts';
+import { compareDecimals, parseDecimal } from './decimal.ts';
+import type { HttpAnswered } from './observation.ts';
+import { jsonValueText, parseJsonPath, readJsonPath } from './json-path.ts';
+import type { Assertion, AssertionSource } from '../monitor.ts';
+
+/** Says whether an RE2 pattern is found anywhere in a text. */
+export type PatternSearch = (pattern: string, text: string) => boolean;
+
+/** An answer and what its assertions need beside it: `readJson` gives the body as a JSON value, undefined where it is none. */
+export type AssertedAnswer = { answer: HttpAnswered; readJson: () => unknown; search: PatternSearch };
+
+/** How an assertion fares: `missing` is what it speaks of but the answer lacks, which fails every op, `exists` and `not_equals` included (D-22). */
+export type AssertionOutcome = 'holds' | 'differs' | 'missing';
+
+/** Holds a normalised assertion against an answer. */
+export function checkAssertion(assertion: Assertion, asserted: AssertedAnswer): AssertionOutcome {
+  const actual = SUBJECTS[assertion.source](assertion, asserted);
+  if (actual === null) return 'missing';
+  // Stored assertions are normalised, so the op is one of the table's.
+  const test = TESTS[assertion.op as AssertionOp];
+  return test({ actual, expected: assertion.value ?? '', search: asserted.search }) ? 'holds' : 'differs';
+}
+
+const MS_PER_DAY = 86_400_000;
+
+/** Days from the start of the probe to the certificate's end, with fractions, negative once it has expired; null without TLS. */
+export function certificateDaysLeft({ certificate, startedAt }: HttpAnswered): number | null {
+  return certificate === null ? null : (certificate.validTo * 1000 - startedAt) / MS_PER_DAY;
+}
+
+const SUBJECTS = {
+  text_body: (_, { answer }) => answer.body,
+  json_body: readJsonText,
+  header: readHeader,
+  response_time: (_, { answer }) => answer.latencyMs.toFixed(3),
+  cert_expiry: (_, { answer }) => certificateDaysLeft(answer)?.toFixed(3) ?? null,
+} satisfies Record<AssertionSource, (assertion: Assertion, asserted: AssertedAnswer) => string | null>;
+
+type Comparison = { actual: string; expected: string; search: PatternSearch };
+
+const TESTS = {
+  exists: () => true,
+  equals: isEqual,
+  not_equals: (comparison) => !isEqual(comparison),
+  contains: ({ actual, expected }) => actual.includes(expected),
+  not_contains: ({ actual, expected }) => !actual.includes(expected),
+  gt: (comparison) => (compareNumbers(comparison) ?? 0) > 0,
+  lt: (comparison) => (compareNumbers(comparison) ?? 0) < 0,
+  matches: ({ actual, expected, search }) => search(expected, actual),
+} satisfies Record<AssertionOp, (comparison: Comparison) => boolean>;
+
+function readJsonText({ path = '$' }: Assertion, { readJson }: AssertedAnswer): string | null {
+  const parsed = parseJsonPath(path);
+  if (!parsed.ok) return null;
+  const value = readJsonPath(readJson(), parsed.value);
+  return value === undefined ? null : jsonValueText(value);
+}
+
+// Own keys only: a header called `constructor` must not be found in every answer.
+function readHeader({ name = '' }: Assertion, { answer }: AssertedAnswer): string | null {
+  const key = name.toLowerCase();
+  if (!Object.hasOwn(answer.headers, key)) return null;
+  const value = answer.headers[key] ?? '';
+  return typeof value === 'string' ? value : value.join(', ');
+}
+
+function isEqual(comparison: Comparison): boolean {
+  const order = compareNumbers(comparison);
+  return order === null ? comparison.actual === comparison.expected : order === 0;
+}
+
+/** The order of two decimal numbers; null unless both sides are one. */
+function compareNumbers({ actual, expected }: Comparison): number | null {
+  const a = parseDecimal(actual);
+  const b = parseDecimal(expected);
+  return a === null || b === null ? null : compareDecimals(a, b);
+}

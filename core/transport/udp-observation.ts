@@ -1,0 +1,21 @@
+import type { FixedCause } from '../verdict.ts';
+
+type Measured = {
+  type: 'udp';
+  /** Unix milliseconds at which the probe began. */
+  startedAt: number;
+  /** The look-up of the name in milliseconds; null where nothing was looked up. */
+  dnsMs: number | null;
+};
+
+/** The first reply, as UTF-8 text; bytes that are none are U+FFFD. The latency is the time from the datagram to the reply in milliseconds, without the look-up. */
+export type UdpReplied = Measured & { outcome: 'replied'; latencyMs: number; reply: string };
+
+/** The datagram went out and nothing came back; `isRefused` when the host said that nobody listens on the port. */
+export type UdpSilent = Measured & { outcome: 'silent'; latencyMs: null; isRefused: boolean };
+
+/** No datagram could be sent there; `reason` is a sentence for people. */
+export type UdpFailed = Measured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };
+
+/** The facts of one udp probe. */
+export type UdpObservation = UdpReplied | UdpSilent | UdpFailed;

@@ -1,0 +1,112 @@
+import { mergeSnapshots } from './snapshot.ts';
+import type { VendorSnapshot } from './snapshot.ts';
+import type { VendorPage } from './page.ts';
+
+/** The forms of the documents behind vendors' pages; each has a parser of its own. */
+export type VendorFormat =
+  | 'statuspage-summary' | 'instatus-summary' | 'instatus-components' | 'aws-events' | 'aws-feed' | 'google-incidents' | 'google-products' | 'azure-feed';
+
+/** One document of a page. It is asked for at most once in `minAgeMs` milliseconds, however many monitors watch it. */
+export type VendorDocument = {
+  url: string;
+  format: VendorFormat;
+  minAgeMs: number;
+  /** For AWS' feeds: the `service:region` that the feed is about. */
+  component?: string;
+};
+
+/** Why a document could not be read: nobody answered, or what answered is no status page of the expected form. A sentence for people. */
+export type VendorFailure = { kind: 'unreachable' | 'not_a_status_page'; reason: string };
+
+/** What is known of a document: its newest good content, and how the newest attempt went. Times are Unix milliseconds. */
+export type VendorDocumentRecord = {
+  url: string;
+  /** Null until it was read once. */
+  snapshot: VendorSnapshot | null;
+  etag: string | null;
+  lastModified: string | null;
+  /** When it was last seen to be as in `snapshot`. */
+  fetchedAtMs: number | null;
+  /** When the newest attempt ended. */
+  askedAtMs: number;
+  /** How long the newest attempt took, in milliseconds. */
+  latencyMs: number;
+  /** Of the newest attempt; null when it was good. */
+  failure: VendorFailure | null;
+  /** Attempts in a row that failed. */
+  failures: number;
+  /** The server asked to be left alone until then; null = it did not. */
+  retryAtMs: number | null;
+};
+
+/** What a page says, or why that is not known. `latencyMs` is that of its slowest document. */
+export type VendorReading =
+  | { outcome: 'read'; snapshot: VendorSnapshot; latencyMs: number }
+  | { outcome: 'failed'; failure: VendorFailure; latencyMs: number | null };
+
+/** What processes share about documents, so that each is fetched once for all of them. */
+export type VendorDocumentStore = {
+  find(url: string): Promise<VendorDocumentRecord | null>;
+  /** Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since `askedBeforeMs`. */
+  claim(url: string, claim: { nowMs: number; untilMs: number; askedBeforeMs: number }): Promise<boolean>;
+  /** Stores the outcome of an attempt and ends the claim. */
+  save(record: VendorDocumentRecord): Promise<void>;
+};
+
+/** Pages of the catalogue are watched by many; one that a customer found may be the customer's own. */
+const CATALOGUE_MIN_AGE_MS = 30_000;
+const OTHER_MIN_AGE_MS = 5000;
+/** New products come a few times a year. */
+const PRODUCTS_MIN_AGE_MS = 6 * 3_600_000;
+
+/** One or two failed attempts are bridged by the content before them while it is no older than this, or than two of its own intervals. */
+const BRIDGED_FAILURES = 2;
+const BRIDGED_MS = 60_000;
+
+/** AWS' feeds stand in for its events only for so many components: each is a request. */
+const MOST_FEEDS = 10;
+
+/** The documents to read a page from, in groups: a later group stands in where the one before cannot be read. */
+export function listVendorDocuments({ adapter, pageUrl, probeUrl, isInCatalogue }: VendorPage, components: readonly string[]): VendorDocument[][] {
+  const minAgeMs = isInCatalogue ? CATALOGUE_MIN_AGE_MS : OTHER_MIN_AGE_MS;
+  switch (adapter) {
+    case 'statuspage':
+    case 'incidentio':
+      return [[{ url: probeUrl, format: 'statuspage-summary', minAgeMs }]];
+    case 'instatus':
+      return [[{ url: probeUrl, format: 'instatus-summary', minAgeMs }, { url: `${pageUrl}/v2/components.json`, format: 'instatus-components', minAgeMs }]];
+    case 'aws':
+      return [[{ url: probeUrl, format: 'aws-events', minAgeMs }], ...awsFeeds(components, minAgeMs)];
+    case 'google-cloud':
+      return [[{ url: probeUrl, format: 'google-incidents', minAgeMs }, { url: `${pageUrl}/products.json`, format: 'google-products', minAgeMs: PRODUCTS_MIN_AGE_MS }]];
+    case 'azure':
+      return [[{ url: probeUrl, format: 'azure-feed', minAgeMs }]];
+    default:
+      return adapter satisfies never;
+  }
+}
+
+function awsFeeds(components: readonly string[], minAgeMs: number): VendorDocument[][] {
+  if (components.length === 0 || components.length > MOST_FEEDS) return [];
+  return [components.map((component) => ({ url: `https://status.aws.amazon.com/rss/${component.replace(':global', '').replace(':', '-')}.rss`, format: 'aws-feed', minAgeMs, component }))];
+}
+
+/** True while a document need not, or must not, be asked for again. */
+export function isSettled(record: VendorDocumentRecord, { minAgeMs }: VendorDocument, nowMs: number): boolean {
+  return nowMs - record.askedAtMs < minAgeMs || nowMs < (record.retryAtMs ?? 0);
+}
+
+/** What some documents say together: all of them must be there. */
+export function readingOf(documents: readonly { document: VendorDocument; record: VendorDocumentRecord }[], nowMs: number): VendorReading {
+  const latencyMs = Math.max(...documents.map(({ record }) => record.latencyMs));
+  const snapshots: VendorSnapshot[] = [];
+  for (const { document, record } of documents) {
+    if (record.failure !== null && !isBridged(record, document, nowMs)) return { outcome: 'failed', failure: record.failure, latencyMs };
+    if (record.snapshot !== null) snapshots.push(record.snapshot);
+  }
+  return { outcome: 'read', snapshot: mergeSnapshots(snapshots), latencyMs };
+}
+
+function isBridged({ failures, snapshot, fetchedAtMs }: VendorDocumentRecord, { minAgeMs }: VendorDocument, nowMs: number): boolean {
+  return snapshot !== null && failures <= BRIDGED_FAILURES && nowMs - (fetchedAtMs ?? 0) <= Math.max(BRIDGED_MS, 2 * minAgeMs);
+}

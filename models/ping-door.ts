@@ -1,0 +1,76 @@
+import { withAdvisoryLock } from './advisory-lock.ts';
+import type { Database } from './database.ts';
+import { runOn, type Run } from './sql.ts';
+
+/** The mark of `service_marks` that says until when pings could come in: every web process moves it for as long as it listens. */
+export const DOOR_MARK = 'pings';
+
+/**
+ * The door has been open this much longer than a deadline before that is called missed, in milliseconds: a ping that came in time may still be
+ * on its way into the database.
+ */
+export const COMMIT_SLACK_MS = 200;
+
+/** A door that nobody held open for longer than this was closed, in milliseconds: several times as long as between two times of holding it. */
+const CLOSED_AFTER_MS = 3000;
+
+/** Heartbeats forgiven by one statement, so that pings never wait long for a row. */
+const CHUNK = 5000;
+
+/**
+ * Says that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL was away, the heartbeats
+ * that may have pinged in vain are forgiven, by one process and before the mark moves: nobody is called missed for our own absence. Returns
+ * how many were forgiven.
+ */
+export async function holdDoorOpen(database: Database, now: () => number): Promise<number> {
+  const held = await database.pool.query({
+    name: 'hold-ping-door',
+    text: 'UPDATE service_marks SET at = greatest(at, $2::bigint) WHERE name = $1 AND at >= $2::bigint - $3::bigint',
+    values: [DOOR_MARK, now(), CLOSED_AFTER_MS],
+  });
+  if (held.rowCount !== 0) return 0;
+  return (await withAdvisoryLock(database, 'ping door', () => reopen(runOn(database.pool), now))) ?? 0;
+}
+
+async function reopen(run: Run, now: () => number): Promise<number> {
+  const nowMs = now();
+  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [DOOR_MARK, nowMs]);
+  const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [DOOR_MARK]);
+  const closedAtMs = mark?.at ?? nowMs;
+  // Another process was quicker.
+  if (nowMs - closedAtMs <= CLOSED_AFTER_MS) return 0;
+  let total = 0;
+  for (let last = 0; ; ) {
+    const chunk = await forgive(run, { closedAtMs: closedAtMs - COMMIT_SLACK_MS, nowMs, afterNo: last });
+    total += chunk.forgiven;
+    last = chunk.last;
+    if (chunk.forgiven < CHUNK) break;
+  }
+  // The time that forgiving took was none in which the door was closed.
+  await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [DOOR_MARK, now()]);
+  return total;
+}
+
+/**
+ * A ping is expected an interval after the one before and may come earlier or later by the grace. Where that time touches the stretch, the
+ * ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on top. Heartbeats are taken by number, so that
+ * nobody waits for another in a circle; one that is forgiven twice, because a process died over it, only waits a little longer.
+ */
+async function forgive(run: Run, stretch: { closedAtMs: number; nowMs: number; afterNo: number }): Promise<{ forgiven: number; last: number }> {
+  const [row] = await run<{ forgiven: number; last: number }>(
+    `WITH touched AS (
+       SELECT monitor_no FROM heartbeats
+       WHERE monitor_no > $3 AND ((due_at > $1 AND due_at - 2000::bigint * grace_seconds <= $2) OR overrun_at > $1)
+       ORDER BY monitor_no LIMIT $4 FOR NO KEY UPDATE
+     ), forgiven AS (
+       UPDATE heartbeats h
+       SET due_at = CASE WHEN due_at > $1 AND due_at - 2000::bigint * grace_seconds <= $2 THEN greatest(due_at, $2::bigint + 1000::bigint * (interval_seconds + grace_seconds)) ELSE due_at END,
+           overrun_at = CASE WHEN overrun_at > $1 THEN overrun_at + $2::bigint - $1::bigint ELSE overrun_at END
+       FROM touched t WHERE h.monitor_no = t.monitor_no
+       RETURNING h.monitor_no
+     )
+     SELECT count(*) AS forgiven, coalesce(max(monitor_no), 0) AS last FROM forgiven`,
+    [stretch.closedAtMs, stretch.nowMs, stretch.afterNo, CHUNK],
+  );
+  return row ?? { forgiven: 0, last: 0 };
+}

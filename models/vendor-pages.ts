@@ -1,0 +1,82 @@
+import type { VendorDocumentRecord, VendorDocumentStore, VendorFailure } from '../core/vendor/document.ts';
+import type { VendorSnapshot } from '../core/vendor/snapshot.ts';
+import type { Database } from './database.ts';
+
+type PageRow = {
+  url: string;
+  snapshot: VendorSnapshot | null;
+  etag: string | null;
+  last_modified: string | null;
+  fetched_at: number | null;
+  asked_at: number;
+  latency_ms: number;
+  failure: VendorFailure | null;
+  failures: number;
+  retry_at: number | null;
+};
+
+/** What is known of the documents at some URLs; one that was never asked for is absent. */
+export async function listVendorDocumentRecords(database: Database, urls: readonly string[]): Promise<VendorDocumentRecord[]> {
+  const { rows } = await database.pool.query<PageRow>({
+    name: 'list-vendor-pages',
+    text: `SELECT url, snapshot, etag, last_modified, fetched_at, asked_at, latency_ms, failure, failures, retry_at
+           FROM vendor_pages WHERE url = ANY($1::text[]) AND asked_at IS NOT NULL`,
+    values: [urls],
+  });
+  return rows.map((row) => ({
+    url: row.url,
+    snapshot: row.snapshot,
+    etag: row.etag,
+    lastModified: row.last_modified,
+    fetchedAtMs: row.fetched_at,
+    askedAtMs: row.asked_at,
+    latencyMs: row.latency_ms,
+    failure: row.failure,
+    failures: row.failures,
+    retryAtMs: row.retry_at,
+  }));
+}
+
+/** The documents of vendors' pages as all processes share them. */
+export function createVendorDocumentStore(database: Database): VendorDocumentStore {
+  return {
+    async find(url) {
+      const [record] = await listVendorDocumentRecords(database, [url]);
+      return record ?? null;
+    },
+    async claim(url, { nowMs, untilMs, askedBeforeMs }) {
+      const { rowCount } = await database.pool.query(
+        `INSERT INTO vendor_pages (url, claimed_until) VALUES ($1, $3)
+         ON CONFLICT (url) DO UPDATE SET claimed_until = $3
+           WHERE coalesce(vendor_pages.claimed_until, 0) <= $2 AND coalesce(vendor_pages.asked_at, 0) <= $4 AND coalesce(vendor_pages.retry_at, 0) <= $2`,
+        [url, nowMs, untilMs, askedBeforeMs],
+      );
+      return rowCount === 1;
+    },
+    async save(record) {
+      await database.pool.query(
+        `UPDATE vendor_pages SET snapshot = $2, etag = $3, last_modified = $4, fetched_at = $5, asked_at = $6, latency_ms = $7, failure = $8,
+                failures = least($9::int, 1000), retry_at = $10, claimed_until = NULL
+         WHERE url = $1`,
+        [
+          record.url,
+          record.snapshot === null ? null : JSON.stringify(record.snapshot),
+          record.etag,
+          record.lastModified,
+          record.fetchedAtMs,
+          record.askedAtMs,
+          Math.round(record.latencyMs),
+          record.failure === null ? null : JSON.stringify(record.failure),
+          record.failures,
+          record.retryAtMs,
+        ],
+      );
+    },
+  };
+}
+
+/** Deletes what nobody has asked for since `beforeMs`; returns how many rows that were. */
+export async function deleteUnusedVendorPages(database: Database, beforeMs: number): Promise<number> {
+  const { rowCount } = await database.pool.query('DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < $1', [beforeMs]);
+  return rowCount ?? 0;
+}

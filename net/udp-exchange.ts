@@ -1,0 +1,77 @@
+import dgram from 'node:dgram';
+import type { LookupAddress } from 'node:dns';
+import { failureOf } from './failure.ts';
+import type { Failure } from './failure.ts';
+import { resolveHost } from './host-address.ts';
+import type { Guard } from './host-address.ts';
+import type { HostPort } from './host-port.ts';
+
+/** One datagram, which may be empty, and the wait for its reply. */
+export type UdpRequest = HostPort & {
+  payload: Uint8Array;
+  /** Milliseconds for look-up and reply together. */
+  deadlineMs: number;
+};
+
+/** The first datagram that came back, and the milliseconds until then. */
+export type UdpReply = { outcome: 'replied'; reply: Buffer; roundTripMs: number };
+
+/** Nothing came back; `isRefused` when the host said that nobody listens on the port. */
+export type UdpSilence = { outcome: 'silent'; isRefused: boolean };
+
+/** What came of a datagram; `dnsMs` is null where nothing was looked up. */
+export type UdpExchange = (UdpReply | UdpSilence | ({ outcome: 'failed' } & Failure)) & { dnsMs: number | null };
+
+/** Sends one datagram. Whatever the other side does is a value; it rejects only when our own machine lacks something (descriptors, ports). */
+export type UdpClient = (request: UdpRequest) => Promise<UdpExchange>;
+
+/** Opens the door for datagrams; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with several addresses the first is asked, and the next only where that one cannot be reached or nobody listens. */
+export function createUdpClient(guard: Guard): UdpClient {
+  return async (request) => {
+    const endsAt = performance.now() + request.deadlineMs;
+    const host = await resolveHost(request.host, { ...guard, deadlineMs: request.deadlineMs });
+    if (host.outcome === 'failed') return { ...host, dnsMs: null };
+
+    let answer: Answer = SILENT;
+    for (const address of host.addresses) {
+      answer = await ask(address, { ...request, deadlineMs: endsAt - performance.now() });
+      if (answer.outcome !== 'lost') break;
+    }
+    return { ...(answer.outcome === 'lost' ? explainLoss(answer.error) : answer), dnsMs: host.dnsMs };
+  };
+}
+
+type Answer = UdpReply | UdpSilence | { outcome: 'lost'; error: NodeJS.ErrnoException };
+
+const SILENT: UdpSilence = { outcome: 'silent', isRefused: false };
+
+function ask({ address, family }: LookupAddress, { port, payload, deadlineMs }: UdpRequest): Promise<Answer> {
+  return new Promise((resolve) => {
+    const socket = dgram.createSocket(family === 6 ? 'udp6' : 'udp4');
+    const finish = (answer: Answer): void => {
+      clearTimeout(timer);
+      for (const event of ['connect', 'message', 'error']) socket.removeAllListeners(event);
+      // An error after the end would be the process's without a listener.
+      socket.on('error', () => {});
+      socket.close();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => finish(SILENT), deadlineMs);
+    let sentAt = 0;
+    socket.on('error', (error) => finish({ outcome: 'lost', error }));
+    socket.on('message', (reply) => finish({ outcome: 'replied', reply, roundTripMs: performance.now() - sentAt }));
+    socket.on('connect', () => {
+      sentAt = performance.now();
+      socket.send(payload);
+    });
+    // On a connected socket the system drops what comes from any other address or port, and reports a closed port.
+    socket.connect(port, address);
+  });
+}
+
+function explainLoss(error: NodeJS.ErrnoException): UdpSilence | ({ outcome: 'failed' } & Failure) {
+  if (error.code === 'ECONNREFUSED') return { outcome: 'silent', isRefused: true };
+  const failure = failureOf(error, 'connect');
+  if (failure === null) throw error;
+  return { outcome: 'failed', ...failure };
+}

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isCurrent, learnDomain, unknownDomain, type DomainFacts } from '../../core/domain/facts.ts';
+import { createHttpClient } from '../../net/http-client.ts';
+import { createTcpClient } from '../../net/tcp-exchange.ts';
+import { createLookUp, type LookUpDomain } from './look-up.ts';
+import { createTurns } from './registry-turns.ts';
+import type { DomainStore } from './store.ts';
+import type { WhoisServer } from './whois-answer.ts';
+import { createWhois } from './whois.ts';
+
+/** What look-ups of domains need; `whoisServer` refers to the registries' servers. */
+export type DomainEnvironment = { allowPrivateNetwork: boolean; whoisServer: WhoisServer; domains: DomainStore; now: () => number };
+
+/** What is known of a domain, and for how long a registry was asked just now, in milliseconds; null = it was not. */
+export type KnownDomain = { facts: DomainFacts; lookedMs: number | null };
+
+/**
+ * What is known of a domain in its ASCII form, looked up first where that is due (D-27). A look-up that outlasts the caller's patience (in
+ * milliseconds) goes on, and whoever asks next has its outcome. Rejects only where the store is away or our own machine lacks something.
+ */
+export type KnowDomain = (name: string, patienceMs: number) => Promise<KnownDomain>;
+
+/** The knowledge of domains that all monitors share; `close` waits for the look-ups under way. */
+export type KnownDomains = { know: KnowDomain; close: () => Promise<void> };
+
+/** How long a look-up may take, whatever the checks' time-outs, in milliseconds: less than a stopping process waits. */
+export const LOOK_UP_MS = 8000;
+
+/** A look-up that was cut short by the end of its process is anybody's again this long after its deadline, in milliseconds. */
+const CLAIM_MARGIN_MS = 5000;
+
+/** How often the outcome of another's look-up is looked for, in milliseconds. */
+const LOOK_EVERY_MS = 200;
+
+/** Opens the knowledge of domains. */
+export function openKnownDomains({ allowPrivateNetwork, whoisServer, domains: store, now }: DomainEnvironment): KnownDomains {
+  const askInTurn = createTurns({ store, now });
+  const askWhois = createWhois({ tcp: createTcpClient({ allowPrivateNetwork }), root: whoisServer, askInTurn, now });
+  const lookUp = createLookUp({ http: createHttpClient({ allowPrivateNetwork }), store, askInTurn, askWhois, now });
+  return shareLookUps({ store, lookUp, now });
+}
+
+type Tools = { store: DomainStore; lookUp: LookUpDomain; now: () => number };
+
+function shareLookUps({ store, lookUp, now }: Tools): KnownDomains {
+  const underWay = new Set<Promise<KnownDomain>>();
+
+  const look = async (name: string): Promise<KnownDomain> => {
+    const startMs = now();
+    const outcome = await lookUp(name, startMs + LOOK_UP_MS);
+    const facts = learnDomain((await store.read(name)) ?? unknownDomain(name), outcome, now());
+    await store.write(facts);
+    return { facts, lookedMs: now() - startMs };
+  };
+  const beginLook = (name: string): Promise<KnownDomain> => {
+    const looking = look(name);
+    underWay.add(looking);
+    // Whoever still waits hears of a failure; where nobody does, the claim's end brings the next look-up.
+    looking.catch(() => undefined).finally(() => underWay.delete(looking));
+    return looking;
+  };
+
+  return {
+    async know(name, patienceMs) {
+      const startMs = now();
+      const known = (await store.read(name)) ?? unknownDomain(name);
+      if (known.nextLookAtMs > startMs) return { facts: known, lookedMs: null };
+      const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOK_UP_MS + CLAIM_MARGIN_MS });
+      if (isOurs) return (await within(patienceMs, beginLook(name))) ?? { facts: known, lookedMs: null };
+      return { facts: isCurrent(known, startMs) ? known : await awaitOther(known, { store, patienceMs }), lookedMs: null };
+    },
+    async close() {
+      await Promise.allSettled(underWay);
+    },
+  };
+}
+
+/** Another is asking for what nobody knows yet: its outcome is worth waiting for. */
+async function awaitOther(known: DomainFacts, { store, patienceMs }: { store: DomainStore; patienceMs: number }): Promise<DomainFacts> {
+  const deadline = performance.now() + patienceMs;
+  let facts = known;
+  while (facts.nextLookAtMs === known.nextLookAtMs && performance.now() < deadline) {
+    await sleep(LOOK_EVERY_MS);
+    facts = (await store.read(known.name)) ?? facts;
+  }
+  return facts;
+}
+
+/** The outcome of the work; null where it takes longer, in milliseconds. */
+async function within<Result>(ms: number, work: Promise<Result>): Promise<Result | null> {
+  const { promise: tired, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(resolve, ms, null);
+  try {
+    return await Promise.race([work, tired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

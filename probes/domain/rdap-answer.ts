@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { Registration } from '../../core/domain/facts.ts';
+import { cleanText } from '../../core/clean-text.ts';
+import { parseExpiryDate } from './expiry-date.ts';
+
+/** Longer names of registrars are cut, in characters. */
+export const MAX_REGISTRAR = 120;
+
+// Servers stray from RFC 9083 in whatever is not looked at here, so that nothing else is asked of them.
+const domainObject = z.object({
+  objectClassName: z.string().optional(),
+  ldhName: z.string().optional(),
+  events: z.array(z.object({ eventAction: z.string().optional(), eventDate: z.string().optional() })).optional().catch([]),
+  entities: z.array(z.object({ roles: z.array(z.string()).optional(), handle: z.string().optional(), vcardArray: z.unknown().optional() })).optional().catch([]),
+});
+
+/** Reads the JSON of an RDAP domain object (RFC 9083); null where it is none, or one of another domain. */
+export function readRdapDomain(text: string, name: string): Registration | null {
+  const read = domainObject.safeParse(parseJson(text));
+  if (!read.success) return null;
+  const { objectClassName, ldhName, events, entities } = read.data;
+  if (objectClassName?.toLowerCase() !== 'domain' && ldhName === undefined) return null;
+  if (ldhName !== undefined && ldhName.replace(/\.$/, '').toLowerCase() !== name) return null;
+  const expiry = events?.find(({ eventAction }) => eventAction?.toLowerCase() === 'expiration')?.eventDate;
+  const registrar = entities?.find(({ roles }) => roles?.some((role) => role.toLowerCase() === 'registrar') === true);
+  return {
+    expiresAt: expiry === undefined ? null : parseExpiryDate(expiry),
+    registrar: registrar === undefined ? null : nameOf(registrar),
+  };
+}
+
+/** A jCard's full name (RFC 7095), of `["vcard", [["fn", {}, "text", "Example Registrar"], ...]]`. */
+const fullName = z.tuple([z.literal('fn'), z.unknown(), z.unknown(), z.string()]).rest(z.unknown());
+const card = z.tuple([z.unknown(), z.array(z.unknown())]).rest(z.unknown());
+
+function nameOf({ vcardArray, handle }: { vcardArray?: unknown; handle?: string | undefined }): string | null {
+  const read = card.safeParse(vcardArray);
+  const names = (read.success ? read.data[1] : []).map((property) => fullName.safeParse(property).data?.[3]);
+  return cleanText(names.find((name) => name !== undefined) ?? handle ?? '', MAX_REGISTRAR) || null;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,74 @@
+import type { CertificateFacts, HttpAnswered, HttpFailed } from '../../core/http/observation.ts';
+import type { FixedCause, Phases } from '../../core/verdict.ts';
+import type { HttpAnswer, HttpExchange } from '../../net/http-client.ts';
+
+const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
+const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
+
+/** What one check measures from its start over all of its hops. */
+export class HttpJourney {
+  readonly #startedAt = Date.now();
+  readonly #startedAtMs = performance.now();
+  #phases = NO_PHASES;
+  #certificate: CertificateFacts | null = null;
+
+  elapsedMs(): number {
+    return performance.now() - this.#startedAtMs;
+  }
+
+  /** Takes in one hop: phases add up, and of the certificates the one that expires first is kept. */
+  add({ phases, certificate }: HttpExchange): void {
+    this.#phases = this.#phases === NO_PHASES ? phases : addPhases(this.#phases, phases);
+    if (certificate !== null && (this.#certificate === null || certificate.validTo < this.#certificate.validTo)) {
+      this.#certificate = certificate;
+    }
+  }
+
+  /** The observation of an answer that ends the journey; its body is null unless it was read. */
+  answered({ status, headers, body, truncated }: HttpAnswer, isBodyRead: boolean): HttpAnswered {
+    return {
+      ...this.#measured(),
+      outcome: 'answered',
+      status,
+      headers,
+      body: isBodyRead ? decodeText(body, headers['content-type']) : null,
+      bodyTruncated: truncated,
+    };
+  }
+
+  /** The observation of a journey that came to no answer. */
+  failed(cause: FixedCause, reason: string): HttpFailed {
+    return { ...this.#measured(), outcome: 'failed', cause, reason };
+  }
+
+  #measured() {
+    return {
+      type: 'http',
+      startedAt: this.#startedAt,
+      latencyMs: this.elapsedMs(),
+      phases: this.#phases,
+      certificate: this.#certificate,
+    } as const;
+  }
+}
+
+function addPhases(a: Phases, b: Phases): Phases {
+  return {
+    dnsMs: add(a.dnsMs, b.dnsMs),
+    connectMs: add(a.connectMs, b.connectMs),
+    tlsMs: add(a.tlsMs, b.tlsMs),
+    firstByteMs: add(a.firstByteMs, b.firstByteMs),
+    downloadMs: add(a.downloadMs, b.downloadMs),
+  };
+}
+
+function add(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? a ?? b : a + b;
+}
+
+/** UTF-8 unless the answer says Latin-1. A byte-order mark is no part of the text: JSON with one would be none. */
+function decodeText(bytes: Buffer, contentType: string | undefined): string {
+  if (contentType !== undefined && LATIN_1.test(contentType)) return bytes.toString('latin1');
+  const text = bytes.toString('utf8');
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+}

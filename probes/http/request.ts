@@ -1,0 +1,87 @@
+import type { CheckTarget } from '../../core/monitor.ts';
+import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
+
+/** A header as it is sent; a secret one is for the target's own host and its subdomains only (D-21). */
+export type RequestHeader = { name: string; value: string; isSecret: boolean };
+
+/** One request on the way to the final answer. Headers are keyed by lower-case name, so that each is sent once. */
+export type Hop = {
+  url: URL;
+  method: string;
+  headers: ReadonlyMap<string, RequestHeader>;
+  body: { text: string; isSecret: boolean } | null;
+};
+
+const DEFAULT_HEADERS: readonly RequestHeader[] = [
+  { name: 'User-Agent', value: 'Spotcheck/1.0 (uptime check)', isSecret: false },
+  { name: 'Accept', value: '*/*', isSecret: false },
+  { name: 'Accept-Encoding', value: ACCEPTED_ENCODINGS, isSecret: false },
+];
+const DEFAULTS: ReadonlyMap<string, RequestHeader> = new Map(DEFAULT_HEADERS.map((header) => [header.name.toLowerCase(), header]));
+
+// How long the body is and where it ends is for the client to say: a wrong length would leave both sides waiting.
+const FRAMING_HEADERS = new Set(['content-length', 'transfer-encoding']);
+// Credentials by their very name, also where a customer wrote them among the plain headers.
+const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie']);
+
+/** The first request of a check; null when its target is no http or https URL. A user and password in the URL become basic credentials; what is set later here wins: plain headers, secret headers, `auth`. */
+export function buildFirstHop({ target, method, checkSpec, secrets }: CheckTarget): Hop | null {
+  const url = URL.parse(target);
+  if (url === null || !isHttp(url)) return null;
+
+  const spec = checkSpec.request ?? {};
+  const headers = new Map(DEFAULTS);
+  if (url.username !== '' || url.password !== '') {
+    addSecret(headers, basicCredentials(percentDecode(url.username), percentDecode(url.password)));
+  }
+  if (spec.headers !== undefined) addHeaders(headers, spec.headers);
+  for (const [name, value] of Object.entries(secrets.secretHeaders ?? {})) addHeader(headers, { name, value, isSecret: true });
+  if (spec.auth?.type === 'bearer') addSecret(headers, `Bearer ${secrets.auth?.token ?? ''}`);
+  if (spec.auth?.type === 'basic') addSecret(headers, basicCredentials(secrets.auth?.username ?? '', secrets.auth?.password ?? ''));
+
+  const body = spec.bodySecret ? secrets.body : spec.body;
+  if (body !== undefined && spec.contentType !== undefined) addHeaders(headers, { 'Content-Type': spec.contentType });
+  return { url, method: method ?? 'GET', headers, body: body === undefined ? null : { text: body, isSecret: spec.bodySecret === true } };
+}
+
+/** True when a hop carries something that may not be shown to strangers. */
+export function carriesSecrets({ headers, body }: Hop): boolean {
+  return body?.isSecret === true || [...headers.values()].some((header) => header.isSecret);
+}
+
+/** True for the two schemes that a hop may have. */
+export function isHttp({ protocol }: URL): boolean {
+  return protocol === 'http:' || protocol === 'https:';
+}
+
+function addHeaders(headers: Map<string, RequestHeader>, added: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(added)) {
+    addHeader(headers, { name, value, isSecret: CREDENTIAL_HEADERS.has(name.toLowerCase()) });
+  }
+}
+
+function addHeader(headers: Map<string, RequestHeader>, { name, value, isSecret }: RequestHeader): void {
+  const key = name.toLowerCase();
+  if (!FRAMING_HEADERS.has(key)) headers.set(key, { name, value: asBytes(value), isSecret });
+}
+
+function addSecret(headers: Map<string, RequestHeader>, value: string): void {
+  addHeader(headers, { name: 'Authorization', value, isSecret: true });
+}
+
+function basicCredentials(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+/** A header value as the UTF-8 bytes that go out, each held as one Latin-1 character, which is what node writes. */
+function asBytes(value: string): string {
+  return Buffer.from(value).toString('latin1');
+}
+
+function percentDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,92 @@
+import net from 'node:net';
+import type { IcmpObservation } from '../core/icmp/observation.ts';
+import type { CheckTarget } from '../core/monitor.ts';
+import { resolveHost } from '../net/host-address.ts';
+import type { ProbeEnvironment } from './http.ts';
+import type { EchoMeans, EchoOutcome } from './icmp/echo-means.ts';
+import type { Family } from './icmp/echo-packet.ts';
+import { openEchoMeans } from './icmp/open-means.ts';
+import type { EchoNotice } from './icmp/open-means.ts';
+
+export type { EchoNotice } from './icmp/open-means.ts';
+
+/** What an icmp probe may do where it runs, and whom it tells with what it sends. */
+export type IcmpEnvironment = ProbeEnvironment & { onEchoNotice?: (notice: EchoNotice) => void };
+
+/** How many echo requests a check sends unless its monitor says otherwise (D-25). */
+const DEFAULT_COUNT = 4;
+
+const MAPPED = /^::ffff:(?<address>\d+\.\d+\.\d+\.\d+)$/;
+
+const UNAVAILABLE = { 4: 'Echo requests over IPv4 cannot be sent from the probing machine', 6: 'Echo requests over IPv6 cannot be sent from the probing machine' };
+
+/** Opens the icmp probe: one socket for each family of addresses serves all checks (D-25). The probe measures and does not judge; it rejects only where our own machine lacks something. */
+export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {} }: IcmpEnvironment): {
+  probe: (target: CheckTarget) => Promise<IcmpObservation>;
+  close: () => Promise<void>;
+} {
+  const opening = openBoth(onEchoNotice);
+
+  return {
+    async probe({ target, timeoutMs, checkSpec }) {
+      // Before the clock starts: what the means takes to open is not the target's.
+      const means = await opening;
+      const started = { type: 'icmp', startedAt: Date.now() } as const;
+      const startedAtMs = performance.now();
+      const host = await resolveHost(hostOf(target), { allowPrivateNetwork, deadlineMs: timeoutMs });
+      if (host.outcome === 'failed') return { ...started, ...host, latencyMs: null };
+
+      const { address, family } = choose(host.addresses, means);
+      const chosen = means[family];
+      if (chosen === null) return { ...started, outcome: 'unavailable', latencyMs: null, reason: UNAVAILABLE[family] };
+
+      const deadlineMs = Math.max(1, timeoutMs - (performance.now() - startedAtMs));
+      return { ...started, ...factsOf(await chosen.measure({ address, count: checkSpec.ping?.count ?? DEFAULT_COUNT, deadlineMs })) };
+    },
+    async close() {
+      const means = await opening;
+      await Promise.all([means[4]?.close(), means[6]?.close()]);
+    },
+  };
+}
+
+type Means = Readonly<Record<Family, EchoMeans | null>>;
+
+async function openBoth(onNotice: (notice: EchoNotice) => void): Promise<Means> {
+  const [ipv4, ipv6] = await Promise.all([openEchoMeans(4, onNotice), openEchoMeans(6, onNotice)]);
+  return { 4: ipv4, 6: ipv6 };
+}
+
+/** As in a URL: names in any script in their ASCII form, addresses in their usual one, IPv6 with brackets or without. */
+function hostOf(target: string): string {
+  const host = target.includes(':') && !target.startsWith('[') ? `[${target}]` : target;
+  const hostname = URL.parse(`http://${host}/`)?.hostname ?? target;
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
+
+/** The first address whose family can be asked; where none can, the first. */
+function choose(addresses: readonly { address: string }[], means: Means): { address: string; family: Family } {
+  const choices = addresses.map(({ address: found }) => {
+    const address = usualForm(found);
+    return { address, family: net.isIPv4(address) ? 4 : 6 } as const;
+  });
+  const chosen = choices.find(({ family }) => means[family] !== null) ?? choices[0];
+  if (chosen === undefined) throw new Error('a host was found without an address');
+  return chosen;
+}
+
+/** The form in which a reply's source is told, which the address asked is held against; an IPv4 address in an IPv6 one by itself. */
+function usualForm(address: string): string {
+  if (net.isIPv4(address)) return address;
+  const usual = new net.SocketAddress({ address, family: 'ipv6' }).address;
+  return MAPPED.exec(usual)?.groups?.address ?? usual;
+}
+
+/** What the round adds to the observation. */
+function factsOf(outcome: EchoOutcome) {
+  if (outcome.outcome !== 'measured') return { ...outcome, latencyMs: null };
+  const { sent, roundTripsMs } = outcome;
+  const received = roundTripsMs.length;
+  const sumMs = roundTripsMs.reduce((sum, ms) => sum + ms, 0);
+  return { outcome: 'measured', latencyMs: received === 0 ? null : sumMs / received, sent, received } as const;
+}

@@ -1,0 +1,121 @@
+import dgram from 'node:dgram';
+import type { Socket } from 'node:dgram';
+import { getSystemErrorName } from 'node:util';
+import type { Family } from './echo-packet.ts';
+
+/** An ICMP socket that node reads and writes, or why there is none: what the kernel said of each kind. */
+export type OpenedSocket = { kind: SocketKind; socket: Socket } | { kind: null; reason: string };
+export type SocketKind = 'datagram socket' | 'raw socket';
+
+/** Opens an ICMP socket of a family. A datagram socket comes first: the kernel hands it its own replies only, and grants it to the groups of `net.ipv4.ping_group_range`; a raw socket needs CAP_NET_RAW. */
+export async function openKernelSocket(family: Family): Promise<OpenedSocket> {
+  const calls = await loadSystemCalls();
+  if (typeof calls === 'string') return { kind: null, reason: calls };
+
+  const refusals: string[] = [];
+  for (const kind of ['datagram socket', 'raw socket'] as const) {
+    try {
+      return { kind, socket: open(calls, family, kind) };
+    } catch (error) {
+      refusals.push(`${kind}: ${messageOf(error)}`);
+    }
+  }
+  return { kind: null, reason: refusals.join(', ') };
+}
+
+type SystemCalls = {
+  socket: (domain: number, type: number, protocol: number) => number;
+  setsockopt: (fd: number, option: { level: number; name: number; value: Buffer }) => number;
+  dup3: (from: number, to: number, flags: number) => number;
+  close: (fd: number) => number;
+  /** What the last call failed with. */
+  errno: () => number;
+};
+
+// Linux, on every processor that Node is built for.
+const DOMAIN = { 4: 2, 6: 10 } as const satisfies Record<Family, number>;
+const PROTOCOL = { 4: 1, 6: 58 } as const satisfies Record<Family, number>;
+const TYPE = { 'datagram socket': 2, 'raw socket': 3 } as const satisfies Record<SocketKind, number>;
+const CLOSE_ON_EXEC = 0o2000000;
+const FLAGS = CLOSE_ON_EXEC | 0o4000;
+
+// ICMP_FILTER (linux/icmp.h) and ICMP6_FILTER (linux/icmpv6.h): a bit for each type that is kept from the socket. All but
+// echo replies are, or each request that the host itself is sent, and each neighbour discovery, would wake the process.
+const FILTER = {
+  4: { level: 255, name: 1, value: typesExcept(0, 32) },
+  6: { level: 58, name: 1, value: typesExcept(129, 256) },
+} as const satisfies Record<Family, object>;
+
+/** Asked for, so that replies survive a moment in which the process is busy; the kernel grants `net.core.rmem_max` at the most, as Linux ships it some 500 replies. */
+const RECEIVE_BYTES = 4 * 1024 * 1024;
+
+/** The binding is built for many platforms, but not for all; without it there is still the ping program. */
+async function loadSystemCalls(): Promise<SystemCalls | string> {
+  if (process.platform !== 'linux') return `sockets for echo requests are opened on Linux only, this is ${process.platform}`;
+  try {
+    const { default: koffi } = await import('koffi');
+    const libc = koffi.load(null);
+    const setsockopt = libc.func('int setsockopt(int fd, int level, int name, const void *value, uint32_t length)');
+    return {
+      socket: libc.func('int socket(int domain, int type, int protocol)'),
+      setsockopt: (fd, { level, name, value }) => setsockopt(fd, level, name, value, value.length) as number,
+      dup3: libc.func('int dup3(int from, int to, int flags)'),
+      close: libc.func('int close(int fd)'),
+      errno: () => koffi.errno(),
+    };
+  } catch (error) {
+    return `the binding to the system's calls does not load: ${messageOf(error)}`;
+  }
+}
+
+function open(calls: SystemCalls, family: Family, kind: SocketKind): Socket {
+  const fd = checked(calls, calls.socket(DOMAIN[family], TYPE[kind] | FLAGS, PROTOCOL[family]));
+  try {
+    if (kind === 'raw socket') checked(calls, calls.setsockopt(fd, FILTER[family]));
+    return adopt(calls, fd, family);
+  } finally {
+    calls.close(fd);
+  }
+}
+
+/**
+ * Hands an ICMP socket to node's event loop. Node adopts descriptors of UDP sockets, and a raw socket is none to it, although it is
+ * sent to and read from by the very same calls. So node adopts a plain UDP socket, and before the event loop has looked at that
+ * descriptor (adopting is synchronous, watching begins with the loop's next turn) the ICMP socket takes its place.
+ */
+function adopt(calls: SystemCalls, fd: number, family: Family): Socket {
+  const place = checked(calls, calls.socket(DOMAIN[family], TYPE['datagram socket'] | FLAGS, 0));
+  const socket = dgram.createSocket({
+    type: family === 4 ? 'udp4' : 'udp6',
+    // Only addresses are sent to; the usual look-up would put each off to a later turn of the event loop.
+    lookup: (address, _options, callback) => callback(null, address, family),
+  });
+  socket.bind({ fd: place, exclusive: true });
+  if (calls.dup3(fd, place, CLOSE_ON_EXEC) < 0) {
+    const error = failedCall(calls);
+    socket.close();
+    throw error;
+  }
+  socket.setRecvBufferSize(RECEIVE_BYTES);
+  return socket;
+}
+
+function checked(calls: SystemCalls, result: number): number {
+  if (result < 0) throw failedCall(calls);
+  return result;
+}
+
+function failedCall({ errno }: SystemCalls): Error {
+  return new Error(getSystemErrorName(-errno()));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.split('\n', 1)[0] ?? '' : String(error);
+}
+
+/** A bit for each of so many types, in the kernel's words of 32 bits, all set but one. */
+function typesExcept(type: number, count: number): Buffer {
+  const words = new Uint32Array(count / 32).fill(0xffff_ffff);
+  words[type >> 5] = ~(1 << (type & 31));
+  return Buffer.from(words.buffer);
+}

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import type { EchoMeans, EchoOutcome, EchoRound } from './echo-means.ts';
+import type { Family } from './echo-packet.ts';
+import { readPingOutput } from './ping-output.ts';
+
+/** Programs that run at a time; rounds beyond that wait. */
+const PROGRAMS_AT_ONCE = 32;
+
+/** Milliseconds between two requests: the least that older versions grant users other than root. */
+const GAP_MS = 200;
+
+// Its words are read, so they must be English, and it is the system's own.
+const ENVIRONMENT = { LC_ALL: 'C', PATH: '/usr/bin:/bin:/usr/sbin:/sbin' };
+
+/** How long an interrupted program may take to say what it saw, in milliseconds. */
+const GRACE_MS = 1000;
+
+const LOOPBACK = { 4: '127.0.0.1', 6: '::1' } as const satisfies Record<Family, string>;
+const TRIAL_MS = 2000;
+
+const OVERLOADED: EchoOutcome = { outcome: 'unavailable', reason: 'Too many ping programs were running on the probing machine' };
+const NOT_RUN: EchoOutcome = { outcome: 'unavailable', reason: 'The ping program of the probing machine could not send echo requests' };
+
+/** The system's `ping` as a means, where it can measure loopback; null where it is missing or may not send. `command` is the program, by path or as found in PATH. */
+export async function openPingProgram(family: Family, command = 'ping'): Promise<EchoMeans | null> {
+  const ping = new PingProgram(command);
+  const trial = await ping.measure({ address: LOOPBACK[family], count: 1, deadlineMs: TRIAL_MS });
+  const close = async () => undefined;
+  return trial.outcome === 'measured' ? { kind: 'ping program', measure: (round) => ping.measure(round), close } : null;
+}
+
+class PingProgram {
+  readonly #command: string;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(command: string) {
+    this.#command = command;
+  }
+
+  async measure(round: EchoRound): Promise<EchoOutcome> {
+    const askedAtMs = performance.now();
+    await this.#enter();
+    try {
+      const deadlineMs = round.deadlineMs - (performance.now() - askedAtMs);
+      // A target must not look slow because the queue in front of it was long.
+      return deadlineMs < round.deadlineMs / 2 ? OVERLOADED : await run(this.#command, { ...round, deadlineMs });
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#running >= PROGRAMS_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running += 1;
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    // A place is handed over, not given back: nobody can slip in between.
+    if (next === undefined) this.#running -= 1;
+    else next();
+  }
+}
+
+/** Options that iputils and BusyBox share. A ping that is interrupted at the deadline tells what it has counted so far. */
+function run(command: string, { address, count, deadlineMs }: EchoRound): Promise<EchoOutcome> {
+  // Where the gap is wider than the deadline allows for, fewer requests: each is to have half the deadline for its reply.
+  const affordable = 1 + Math.floor(deadlineMs / 2 / GAP_MS);
+  const args = ['-n', '-c', String(Math.min(count, affordable)), '-i', String(GAP_MS / 1000), address];
+  return new Promise((resolve) => {
+    const child = execFile(command, args, { env: ENVIRONMENT, timeout: Math.ceil(deadlineMs) + GRACE_MS, killSignal: 'SIGKILL' }, (_error, stdout) => {
+      clearTimeout(deadline);
+      // Whether it failed is not told by its exit status (1 is "no reply" to one ping, any failure to another), but by the missing count.
+      resolve(readPingOutput(stdout) ?? NOT_RUN);
+    });
+    const deadline = setTimeout(() => child.kill('SIGINT'), deadlineMs);
+  });
+}

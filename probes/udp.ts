@@ -1,0 +1,39 @@
+import type { CheckTarget } from '../core/monitor.ts';
+import type { UdpObservation } from '../core/transport/udp-observation.ts';
+import { parseHostPort } from '../net/host-port.ts';
+import { createUdpClient } from '../net/udp-exchange.ts';
+import type { UdpExchange } from '../net/udp-exchange.ts';
+import type { ProbeEnvironment } from './http.ts';
+import { readPayload } from './transport/payload.ts';
+
+/** Makes the udp probe: one datagram, empty where there is no payload, and its first reply (D-24). The probe rejects only where our own machine lacks something. */
+export function createUdpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<UdpObservation> {
+  const send = createUdpClient(environment);
+  return async (target) => {
+    const startedAt = Date.now();
+    const hostPort = parseHostPort(target.target);
+    if (hostPort === null) return unsupported(startedAt, 'The target is not host:port');
+    const payload = readPayload(target);
+    if (!payload.ok) return unsupported(startedAt, `The payload ${payload.message}`);
+    return observe(startedAt, await send({ ...hostPort, payload: payload.value, deadlineMs: target.timeoutMs }));
+  };
+}
+
+function observe(startedAt: number, exchange: UdpExchange): UdpObservation {
+  const { dnsMs } = exchange;
+  const measured = { type: 'udp', startedAt, dnsMs } as const;
+  switch (exchange.outcome) {
+    case 'replied':
+      return { ...measured, outcome: 'replied', latencyMs: exchange.roundTripMs, reply: new TextDecoder().decode(exchange.reply) };
+    case 'silent':
+      return { ...measured, outcome: 'silent', latencyMs: null, isRefused: exchange.isRefused };
+    case 'failed':
+      return { ...measured, outcome: 'failed', latencyMs: null, cause: exchange.cause, reason: exchange.reason };
+    default:
+      return exchange satisfies never;
+  }
+}
+
+function unsupported(startedAt: number, reason: string): UdpObservation {
+  return { type: 'udp', startedAt, dnsMs: null, outcome: 'failed', latencyMs: null, cause: 'unsupported', reason };
+}

@@ -1,0 +1,79 @@
+import type { VendorFailure } from '../../core/vendor/document.ts';
+import { createHttpClient } from '../../net/http-client.ts';
+import type { HttpAnswer } from '../../net/http-client.ts';
+import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
+import { redirectTarget } from '../http/redirect.ts';
+
+/** What the server said of the content that we have, for asking whether it has changed (RFC 9110, 13). */
+export type Validators = { etag: string | null; lastModified: string | null };
+
+/** What came of asking for a document; `retryAfterMs` is there where the server said when to come back. */
+export type FetchedDocument =
+  | ({ outcome: 'changed'; body: Buffer } & Validators)
+  | { outcome: 'unchanged' }
+  | { outcome: 'failed'; failure: VendorFailure; retryAfterMs?: number };
+
+/** Asks for the document at a URL. It rejects only where our own machine lacks something. */
+export type FetchDocument = (url: string, known: Validators) => Promise<FetchedDocument>;
+
+/** For one document, redirects included, in milliseconds. */
+const DEADLINE_MS = 7000;
+const MAX_BODY_BYTES = 5 * 1024 * 1024;
+const MAX_REDIRECTS = 5;
+/** A server can send us away for so long at the most, in milliseconds. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** The server's own trouble, or its refusal to talk to us now: such an answer does not say whether there is a status page. */
+const SAYS_NOTHING = new Set([401, 403, 407, 408, 425, 429]);
+const SENDS_AWAY = new Set([429, 503]);
+
+/** Makes the function that asks for documents, through the guard unless private networks are allowed (D-30). */
+export function createDocumentFetch(environment: { allowPrivateNetwork: boolean }): FetchDocument {
+  const send = createHttpClient(environment);
+  return async (url, known) => {
+    const startedAtMs = performance.now();
+    let hop = new URL(url);
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      const deadlineMs = Math.max(1, DEADLINE_MS - (performance.now() - startedAtMs));
+      const exchange = await send({ url: hop, method: 'GET', headers: headersFor(known), deadlineMs, bodyLimit: (status) => (status === 200 ? MAX_BODY_BYTES : 0) });
+      if (exchange.outcome === 'failed') return failed('unreachable', `The status page could not be read: ${exchange.reason}`);
+      const to = redirectTarget({ status: exchange.status, location: exchange.headers.location }, hop);
+      if (to === null) return readAnswer(exchange);
+      if (hop.protocol === 'https:' && to.protocol === 'http:') return failed('unreachable', 'The status page redirects from https to http, which is not followed');
+      hop = to;
+    }
+    return failed('unreachable', `The status page redirects more than ${MAX_REDIRECTS} times`);
+  };
+}
+
+function headersFor({ etag, lastModified }: Validators): Record<string, string> {
+  return {
+    'User-Agent': 'Spotcheck/1.0 (status page reader)',
+    Accept: 'application/json, application/rss+xml, application/xml;q=0.9, */*;q=0.5',
+    'Accept-Encoding': ACCEPTED_ENCODINGS,
+    ...(etag !== null && { 'If-None-Match': etag }),
+    ...(lastModified !== null && { 'If-Modified-Since': lastModified }),
+  };
+}
+
+function readAnswer({ status, headers, body, truncated }: HttpAnswer): FetchedDocument {
+  if (status === 304) return { outcome: 'unchanged' };
+  if (status === 200) {
+    if (truncated) return failed('not_a_status_page', `The status page has more than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+    return { outcome: 'changed', body, etag: headers.etag ?? null, lastModified: headers['last-modified'] ?? null };
+  }
+  const isSilent = status >= 500 || SAYS_NOTHING.has(status);
+  const retryAfterMs = SENDS_AWAY.has(status) ? readRetryAfter(headers['retry-after']) : null;
+  return { ...failed(isSilent ? 'unreachable' : 'not_a_status_page', `The status page answers HTTP ${status}`), ...(retryAfterMs !== null && { retryAfterMs }) };
+}
+
+function failed(kind: VendorFailure['kind'], reason: string): { outcome: 'failed'; failure: VendorFailure } {
+  return { outcome: 'failed', failure: { kind, reason } };
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3); null where it is neither. */
+function readRetryAfter(value: string | undefined): number | null {
+  if (value === undefined) return null;
+  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { accepted } from '../../../core/parsed.ts';
+import type { Parsed } from '../../../core/parsed.ts';
+import { worstState } from '../../../core/vendor/snapshot.ts';
+import type { VendorSnapshot, VendorState } from '../../../core/vendor/snapshot.ts';
+import { parseJson } from '../parse-json.ts';
+import { plainName, plainTitle } from '../plain-text.ts';
+import { stateWord } from '../state-word.ts';
+import { componentState } from './component-state.ts';
+
+/** A page is `UP`, or in newer words as bad as all, or some, of its parts. */
+const pageState = stateWord({
+  UP: 'operational',
+  UNDERMAINTENANCE: 'maintenance',
+  ALLUNDERMAINTENANCE: 'maintenance',
+  SOMEUNDERMAINTENANCE: 'maintenance',
+  HASISSUES: 'degraded',
+  ALLDEGRADEDPERFORMANCE: 'degraded',
+  SOMEDEGRADEDPERFORMANCE: 'degraded',
+  ALLMINOROUTAGE: 'partial',
+  SOMEMINOROUTAGE: 'partial',
+  ALLPARTIALOUTAGE: 'partial',
+  SOMEPARTIALOUTAGE: 'partial',
+  SOMEMAJOROUTAGE: 'partial',
+  ALLMAJOROUTAGE: 'major',
+});
+
+const UNDER_WAY = new Set(['INPROGRESS', 'VERIFYING']);
+
+const summary = z.object({
+  page: z.object({ name: z.string(), status: pageState }),
+  // Both are left out when there are none.
+  activeIncidents: z.array(z.object({ name: z.string(), impact: componentState.optional() })).optional().default([]),
+  activeMaintenances: z.array(z.object({ name: z.string(), status: z.string() })).optional().default([]),
+});
+
+/** `/summary.json` of an Instatus page: the whole and what is going on; its components are a document of their own. */
+export function parseInstatusSummary(body: Buffer): Parsed<VendorSnapshot> {
+  const read = parseJson(body, summary);
+  if (!read.ok) return read;
+  const { page, activeIncidents, activeMaintenances } = read.value;
+  const maintenances = activeMaintenances.filter(({ status }) => UNDER_WAY.has(status));
+  return accepted({
+    name: plainName(page.name),
+    overall: overallState(page.status, activeIncidents.flatMap(({ impact }) => impact ?? [])),
+    components: [],
+    listsAll: false,
+    events: [...activeIncidents, ...maintenances].map(({ name }) => ({ title: plainTitle(name), componentIds: [] })),
+  });
+}
+
+/** `HASISSUES` says no more than that: it is as bad as its incidents, short of a major outage, for an outage of some parts is none of all. */
+function overallState(page: VendorState, impacts: readonly VendorState[]): VendorState {
+  if (page !== 'degraded') return page;
+  return worstState([page, ...impacts.map((impact) => (impact === 'major' ? 'partial' : impact))]);
+}

@@ -1,0 +1,27 @@
+import { listVendorDocuments, readingOf } from '../../core/vendor/document.ts';
+import type { VendorDocument, VendorDocumentStore, VendorReading } from '../../core/vendor/document.ts';
+import type { VendorPage } from '../../core/vendor/page.ts';
+import { createDocumentReader } from './document-reader.ts';
+import { createDocumentFetch } from './fetch-document.ts';
+
+/** Reads what a vendor's page says; `components` are those that somebody watches. Rejects only where the store does. */
+export type VendorPageReader = (page: VendorPage, components: readonly string[]) => Promise<VendorReading>;
+
+export type PageReaderOptions = { store: VendorDocumentStore; allowPrivateNetwork: boolean; now: () => number };
+
+/** Makes the reader that all vendor checks of a process share, and all processes through the store (D-28). */
+export function createVendorPageReader({ store, allowPrivateNetwork, now }: PageReaderOptions): VendorPageReader {
+  const readDocument = createDocumentReader({ store, fetchDocument: createDocumentFetch({ allowPrivateNetwork }), now });
+  const readGroup = async (documents: readonly VendorDocument[]) =>
+    readingOf(await Promise.all(documents.map(async (document) => ({ document, record: await readDocument(document) }))), now());
+  return async (page, components) => {
+    const [first = [], ...standIns] = listVendorDocuments(page, components);
+    const reading = await readGroup(first);
+    if (reading.outcome === 'read') return reading;
+    for (const group of standIns) {
+      const instead = await readGroup(group);
+      if (instead.outcome === 'read') return instead;
+    }
+    return reading;
+  };
+}

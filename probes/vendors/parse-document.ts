@@ -1,0 +1,43 @@
+import { accepted } from '../../core/parsed.ts';
+import type { Parsed } from '../../core/parsed.ts';
+import type { VendorFormat, VendorDocument } from '../../core/vendor/document.ts';
+import type { VendorSnapshot } from '../../core/vendor/snapshot.ts';
+import { parseAwsEvents } from './aws/parse-events.ts';
+import { parseAwsFeed } from './aws/parse-feed.ts';
+import { parseAzureFeed } from './azure/parse-feed.ts';
+import { parseGoogleIncidents } from './google-cloud/parse-incidents.ts';
+import { parseGoogleProducts } from './google-cloud/parse-products.ts';
+import { parseInstatusComponents } from './instatus/parse-components.ts';
+import { parseInstatusSummary } from './instatus/parse-summary.ts';
+import { plainName } from './plain-text.ts';
+import { parseStatuspageSummary } from './statuspage/parse-summary.ts';
+
+type ParseDocument = (body: Buffer, context: { nowMs: number; component?: string }) => Parsed<VendorSnapshot>;
+
+const PARSERS = {
+  'statuspage-summary': parseStatuspageSummary,
+  'instatus-summary': parseInstatusSummary,
+  'instatus-components': parseInstatusComponents,
+  'aws-events': parseAwsEvents,
+  'aws-feed': parseAwsFeed,
+  'google-incidents': parseGoogleIncidents,
+  'google-products': parseGoogleProducts,
+  'azure-feed': parseAzureFeed,
+} as const satisfies Record<VendorFormat, ParseDocument>;
+
+/** No vendor has more; what a stranger's page could make us store is bounded by these. */
+const MOST_COMPONENTS = 2000;
+const MOST_EVENTS = 50;
+
+/** What a document says in the common form, or why it is not of the form that it should have. */
+export function parseVendorDocument(body: Buffer, { format, component }: VendorDocument, nowMs: number): Parsed<VendorSnapshot> {
+  const parse: ParseDocument = PARSERS[format];
+  const read = parse(body, { nowMs, ...(component !== undefined && { component }) });
+  if (!read.ok) return read;
+  const { components, events, ...rest } = read.value;
+  return accepted({
+    ...rest,
+    components: components.slice(0, MOST_COMPONENTS).map((one) => ({ ...one, id: plainName(one.id) })),
+    events: events.slice(0, MOST_EVENTS).map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MOST_COMPONENTS).map(plainName) })),
+  });
+}

@@ -1,0 +1,176 @@
+import anyTest from 'ava';
+import type { ExecutionContext, TestFn } from 'ava';
+import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createVendorLookUp } from '../../api/vendor-look-up.ts';
+import { listVendorDocumentRecords } from '../../models/vendor-pages.ts';
+import { openRuntime } from '../../workers/open-runtime.ts';
+import { startServiceCheck } from '../../workers/processes/check.ts';
+import type { Runtime } from '../../workers/runtime.ts';
+import { startStatusPage } from '../helpers/status-page.ts';
+import { isError, withApiServer, type ApiServer, type Call } from './api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+
+/** Nothing but vendors is checked here. */
+const SERVICE = { allowPrivateNetwork: true, dnsResolvers: [], whoisServer: { host: '127.0.0.1', port: 9 } };
+
+const closers: (() => Promise<void>)[] = [];
+let runtime: Runtime | null = null;
+
+/** One worker for the file: a queue with as many workers as tests would be slower, not faster. */
+function openWorker({ databaseUrl }: ApiServer): Runtime {
+  if (runtime !== null) return runtime;
+  const opened = openRuntime({
+    databaseUrl,
+    redisUrls: [],
+    secretKeys: [{ id: 'test', key: randomBytes(32) }],
+    publicUrl: 'http://localhost:3000',
+    log: pino({ level: 'silent' }),
+    registry: new Registry(),
+  });
+  runtime = opened.runtime;
+  closers.push(startServiceCheck(runtime, SERVICE).stop, opened.close);
+  return runtime;
+}
+
+// Before the database goes, so before the server's own hooks.
+test.after.always(async () => {
+  for (const close of closers) await close();
+});
+withApiServer(test);
+
+/** Vendors whose look-ups no worker ever takes, and every vendor that the API wanted to have read. */
+const UNATTENDED = new Set(['cloudflare', 'status.shop.example']);
+const wanted: string[] = [];
+let base: Promise<string> | null = null;
+
+/** One more process of the API, as production makes it: a real queue, with a real worker behind it but for the unattended vendors. */
+function openApi(api: ApiServer): Promise<string> {
+  const listRecords = (urls: readonly string[]) => listVendorDocumentRecords(api.database, urls);
+  const attended = createVendorLookUp({ listRecords, enqueueLookUp: (target) => openWorker(api).queues.enqueueLookUp(target), now: Date.now });
+  let ms = Date.now();
+  // Each look at the clock is three seconds later, so that nobody waits for the patience to end.
+  const unattended = createVendorLookUp({ listRecords, enqueueLookUp: async () => undefined, now: () => (ms += 3000) });
+  return api.another({
+    readVendorPage: (page) => {
+      wanted.push(page.vendorId);
+      return UNATTENDED.has(page.vendorId) ? unattended(page) : attended(page);
+    },
+  });
+}
+
+async function openVendorApi({ context: { api } }: ExecutionContext<{ api: ApiServer }>) {
+  base ??= openApi(api);
+  const url = await base;
+  const account = await api.account();
+  const through = (call: Call) => (method: string, path: string, body?: unknown) => call(method, path, body, {}, url);
+  return { owner: through(account.owner), reader: through(account.reader), stranger: through((await api.account()).owner) };
+}
+
+const create = (target: string, more: object = {}) => ({ name: 'Vendor', type: 'vendor', target, ...more });
+
+async function vendorOf(call: (method: string, path: string) => ReturnType<Call>, id: unknown): Promise<unknown> {
+  return ((await call('GET', `/v1/monitors/${id}`)).json['check_spec'] as Record<string, unknown>)['vendor'];
+}
+
+test('a status page that nobody knows is read by a worker, and the server fills in what it found', async (t) => {
+  const page = await startStatusPage(t);
+  const { owner } = await openVendorApi(t);
+  const created = await owner('POST', '/v1/monitors', create(`${page.url}/history`, { components: ['api', 'c3'] }));
+  t.is(created.status, 201, created.text);
+  t.deepEqual(await vendorOf(owner, created.json['id']), { vendorId: new URL(page.url).host, pageUrl: page.url, probeUrl: `${page.url}/api/v2/summary.json`, components: ['API', 'Webhooks'] });
+});
+
+test('many who write monitors of one page make one request', async (t) => {
+  const page = await startStatusPage(t);
+  const { owner } = await openVendorApi(t);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => owner('POST', '/v1/monitors', create(page.url, { components: ['API'] }))));
+  t.deepEqual(answers.map(({ status }) => status), Array.from({ length: 20 }, () => 201));
+  t.is(page.requests.length, 1);
+});
+
+test('an unknown component is a 400 with those that may have been meant, and nothing is stored', async (t) => {
+  const page = await startStatusPage(t);
+  const { owner } = await openVendorApi(t);
+  isError(t, await owner('POST', '/v1/monitors', create(page.url, { components: ['Dashbord'] })), { status: 400, error: /^components must be parts of .*"Dashbord" is not on the status page; did you mean "Dashboard"\?$/ });
+  t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
+});
+
+test('a site that is no status page, and one that does not answer, are a 400 that says which', async (t) => {
+  const { owner } = await openVendorApi(t);
+  const site = await startStatusPage(t);
+  site.instead = { status: 200, body: '<h1>Hello</h1>' };
+  isError(t, await owner('POST', '/v1/monitors', create(site.url)), { status: 400, error: /^target must be the URL of a status page .*it is not JSON$/ });
+  site.instead = { status: 500 };
+  isError(t, await owner('POST', '/v1/monitors', create(`${site.url}/shop`)), { status: 400, error: /^target must be a status page that can be read .*HTTP 500: try again later$/ });
+  isError(t, await owner('POST', '/v1/monitors', create('http://127.0.0.1:9')), { status: 400, error: /Connection refused: try again later$/ });
+});
+
+test('a PATCH reads a page only where target or components change, and holds what stays against a new target', async (t) => {
+  const first = await startStatusPage(t);
+  const second = await startStatusPage(t);
+  second.page.components = [{ id: 'x', name: 'Kitchen', status: 'operational' }];
+  const { owner, reader, stranger } = await openVendorApi(t);
+  const { json: { id } } = await owner('POST', '/v1/monitors', create(first.url, { components: ['API'] }));
+  const path = `/v1/monitors/${id}`;
+  t.is((await owner('PATCH', path, { name: 'Renamed', target: first.url })).status, 200);
+  t.is(first.requests.length, 1);
+
+  isError(t, await owner('PATCH', path, { target: second.url }), { status: 400, error: /"API" is not on the status page; it has "Kitchen"/ });
+  t.like(await vendorOf(owner, id), { pageUrl: first.url, components: ['API'] });
+  t.is((await owner('PATCH', path, { target: second.url, components: ['kitchen'] })).status, 200);
+  t.like(await vendorOf(owner, id), { pageUrl: second.url, components: ['Kitchen'] });
+  t.is((await owner('PATCH', path, { components: [] })).status, 200);
+  t.like(await vendorOf(owner, id), { pageUrl: second.url, components: [] });
+
+  t.is((await reader('PATCH', path, { components: ['Kitchen'] })).status, 403);
+  t.is((await stranger('PATCH', path, { components: ['Kitchen'] })).status, 404);
+});
+
+test('a vendor of the catalogue is stored at once as a whole; a vendor that nobody knows is a 400 with near matches', async (t) => {
+  const { owner } = await openVendorApi(t);
+  const created = await owner('POST', '/v1/monitors', create('github'));
+  t.is(created.status, 201, created.text);
+  t.like(await vendorOf(owner, created.json['id']), { vendorId: 'github', pageUrl: 'https://www.githubstatus.com', components: [] });
+  isError(t, await owner('POST', '/v1/monitors', create('cloudflair')), { status: 400, error: /got "cloudflair"; did you mean cloudflare/ });
+  t.false(wanted.includes('github'));
+});
+
+test('AWS components are held against what AWS has, without asking it', async (t) => {
+  const { owner } = await openVendorApi(t);
+  const created = await owner('POST', '/v1/monitors', create('aws', { components: ['ec2:us-east-1', 'CloudFront:global'] }));
+  t.is(created.status, 201, created.text);
+  t.like(await vendorOf(owner, created.json['id']), { vendorId: 'aws', probeUrl: 'https://health.aws.amazon.com/public/currentevents', components: ['ec2:us-east-1', 'cloudfront:global'] });
+  isError(t, await owner('POST', '/v1/monitors', create('aws')), { status: 400, error: /at least one service:region/ });
+  isError(t, await owner('POST', '/v1/monitors', create('aws', { components: ['ec2:us-east-9'] })), { status: 400, error: /AWS has no region "us-east-9"; did you mean us-east-1/ });
+  t.false(wanted.includes('aws'));
+});
+
+test('while no worker answers, a vendor of the catalogue is stored as sent and an unknown page is a 400', async (t) => {
+  const { owner } = await openVendorApi(t);
+  const created = await owner('POST', '/v1/monitors', create('cloudflare', { components: ['Workers'] }));
+  t.is(created.status, 201, created.text);
+  t.like(await vendorOf(owner, created.json['id']), { vendorId: 'cloudflare', components: ['Workers'] });
+  isError(t, await owner('POST', '/v1/monitors', create('https://status.shop.example')), { status: 400, error: /^target must be a status page that can be read when it is set\. .*: try again later$/ });
+});
+
+test('a draft keeps its components until it has a target to hold them against', async (t) => {
+  const page = await startStatusPage(t);
+  const { owner } = await openVendorApi(t);
+  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'Draft', type: 'vendor', components: ['Nowhere'] });
+  t.deepEqual(await vendorOf(owner, id), { components: ['Nowhere'] });
+  isError(t, await owner('PATCH', `/v1/monitors/${id}`, { target: page.url }), { status: 400, error: /"Nowhere" is not on the status page/ });
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { target: page.url, components: ['API'] })).status, 200);
+});
+
+test('the vendor that a read shows can be sent back and changes nothing', async (t) => {
+  const page = await startStatusPage(t);
+  const { owner } = await openVendorApi(t);
+  const { json: { id } } = await owner('POST', '/v1/monitors', create(page.url, { components: ['API'] }));
+  const vendor = await vendorOf(owner, id);
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: { vendor } })).status, 200);
+  t.deepEqual(await vendorOf(owner, id), vendor);
+  t.is(page.requests.length, 1);
+});

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import type { Ping } from '../../core/heartbeat/deadlines.ts';
+import type { Monitor, MonitorSettings } from '../../core/monitor.ts';
+import { createMonitor } from '../../models/monitors.ts';
+import { SETTINGS, type TestRuntime } from './runtime.ts';
+
+/** A heartbeat and what pings it. */
+export type TestHeartbeat = { monitor: Monitor; token: string };
+
+export const SUCCESS: Ping = { kind: 'success', exitStatus: null, body: null };
+export const START: Ping = { kind: 'start', exitStatus: null, body: null };
+export const FAIL: Ping = { kind: 'fail', exitStatus: null, body: null };
+
+/** Makes a heartbeat at `nowMs` that expects a ping every 60 s, 30 s late at most, except for what is given. */
+export async function addHeartbeat(
+  runtime: TestRuntime,
+  nowMs: number,
+  { heartbeat, ...settings }: Partial<MonitorSettings> & { heartbeat?: { failEnabled?: boolean; maxDurationSeconds?: number } } = {},
+): Promise<TestHeartbeat> {
+  const id = runtime.newId('mon');
+  const token = `${id}.${randomBytes(18).toString('base64url')}`;
+  const created = await createMonitor(
+    runtime.database,
+    {
+      id,
+      tenantId: runtime.tenantId,
+      settings: { ...SETTINGS, name: 'Backup', type: 'heartbeat', target: '', heartbeatGraceSeconds: 30, ...settings, checkSpec: { heartbeat: { ...heartbeat, token } } },
+      secrets: {},
+      agentIds: [],
+      nowMs,
+    },
+    null,
+  );
+  if (created === null) throw new Error('The heartbeat was not created');
+  return { monitor: created.monitor, token };
+}

@@ -1,0 +1,55 @@
+import type { RequestListener } from 'node:http';
+import type { ExecutionContext } from 'ava';
+import { startHttpServer, startRawServer } from './http-server.ts';
+
+/** A WHOIS server of a test; `queries` are the lines that it was asked, in order. */
+export type WhoisTestServer = { host: string; port: number; queries: string[] };
+
+/** Starts a WHOIS server: reads one line, says what `answer` makes of it (null = nothing, and never closes), closes. */
+export async function startWhoisServer(t: ExecutionContext, answer: (query: string) => string | Buffer | null): Promise<WhoisTestServer> {
+  const queries: string[] = [];
+  const { port } = await startRawServer(t, (socket) => {
+    let asked = '';
+    socket.on('data', (piece) => {
+      asked += piece.toString('latin1');
+      if (!asked.endsWith('\r\n')) return;
+      queries.push(asked.trimEnd());
+      const said = answer(asked.trimEnd());
+      if (said !== null) socket.end(said);
+    });
+  });
+  return { host: '127.0.0.1', port, queries };
+}
+
+/** An RDAP server of a test; `requests` are the paths that it was asked for, in order. */
+export type RdapTestServer = { base: string; requests: string[] };
+
+/** Starts an RDAP server below `/rdap/`. */
+export async function startRdapServer(t: ExecutionContext, listener: RequestListener): Promise<RdapTestServer> {
+  const requests: string[] = [];
+  const { port } = await startHttpServer(t, (request, response) => {
+    requests.push(request.url ?? '');
+    listener(request, response);
+  });
+  return { base: `http://127.0.0.1:${port}/rdap/`, requests };
+}
+
+/** A domain object in the shape of a gTLD registry's answer; `expiry` is its eventDate, null = it publishes none. */
+export function rdapDomain(name: string, expiry: string | null): string {
+  const events = [{ eventAction: 'registration', eventDate: '1997-09-15T04:00:00Z' }, { eventAction: 'last update of RDAP database', eventDate: '2026-11-20T10:00:00Z' }];
+  return JSON.stringify({
+    objectClassName: 'domain',
+    handle: '2138514_DOMAIN_COM-VRSN',
+    ldhName: name.toUpperCase(),
+    status: ['client delete prohibited', 'client transfer prohibited'],
+    entities: [{
+      objectClassName: 'entity',
+      handle: '292',
+      roles: ['registrar'],
+      vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', 'Example Registrar Inc.']]],
+      entities: [{ objectClassName: 'entity', roles: ['abuse'], vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', '']]] }],
+    }],
+    events: expiry === null ? events : [...events.slice(0, 1), { eventAction: 'expiration', eventDate: expiry }, ...events.slice(1)],
+    rdapConformance: ['rdap_level_0', 'icann_rdap_response_profile_0'],
+  });
+}

@@ -1,0 +1,78 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { VendorDocumentRecord } from '../../core/vendor/document.ts';
+import { findVendorPage } from '../../core/vendor/page.ts';
+import { createVendorDocumentStore, deleteUnusedVendorPages, listVendorDocumentRecords } from '../../models/vendor-pages.ts';
+import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
+import { startStatusPage } from '../helpers/status-page.ts';
+
+const ADDRESS = 'https://status.shop.example/api/v2/summary.json';
+const NOW = 1_700_000_000_000;
+const RECORD: VendorDocumentRecord = {
+  url: ADDRESS,
+  snapshot: { name: 'Shop', overall: 'operational', components: [{ id: 'a', name: 'API', state: 'major' }], listsAll: true, events: [{ title: 'x', componentIds: ['a'] }] },
+  etag: '"1"',
+  lastModified: 'Wed, 21 Oct 2015 07:28:00 GMT',
+  fetchedAtMs: NOW,
+  askedAtMs: NOW,
+  latencyMs: 12,
+  failure: null,
+  failures: 0,
+  retryAtMs: null,
+};
+
+async function openStore(t: ExecutionContext) {
+  const { database } = await openTestRuntime(t);
+  return { database, store: createVendorDocumentStore(database) };
+}
+
+test('of many who claim a document at once one gets it, and until the outcome is stored nobody else does', async (t) => {
+  const { store } = await openStore(t);
+  const claim = (nowMs: number) => store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, askedBeforeMs: nowMs - 30_000 });
+  const claims = await Promise.all(Array.from({ length: 10 }, () => claim(NOW)));
+  t.is(claims.filter(Boolean).length, 1);
+  t.is(await store.find(ADDRESS), null);
+  t.false(await claim(NOW + 9999));
+  await store.save(RECORD);
+  t.deepEqual(await store.find(ADDRESS), RECORD);
+  t.false(await claim(NOW + 29_999));
+  t.true(await claim(NOW + 30_000));
+});
+
+test('who died with a claim is followed by another when it is over', async (t) => {
+  const { store } = await openStore(t);
+  const claim = (nowMs: number) => store.claim(ADDRESS, { nowMs, untilMs: nowMs + 10_000, askedBeforeMs: nowMs });
+  t.true(await claim(NOW));
+  t.false(await claim(NOW + 1));
+  t.true(await claim(NOW + 10_000));
+});
+
+test('a failure is stored beside what was known before', async (t) => {
+  const { store } = await openStore(t);
+  await store.claim(ADDRESS, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
+  const failed: VendorDocumentRecord = { ...RECORD, askedAtMs: NOW + 5, failure: { kind: 'unreachable', reason: 'HTTP 503' }, failures: 1, retryAtMs: NOW + 60_000 };
+  await store.save(failed);
+  t.deepEqual(await store.find(ADDRESS), failed);
+  t.false(await store.claim(ADDRESS, { nowMs: NOW + 59_999, untilMs: NOW + 70_000, askedBeforeMs: NOW + 59_999 }));
+});
+
+test('two processes that share the store make one request', async (t) => {
+  const { database } = await openStore(t);
+  const server = await startStatusPage(t);
+  const page = findVendorPage(server.url);
+  if (page === null) return t.fail();
+  const readers = Array.from({ length: 2 }, () => createVendorPageReader({ store: createVendorDocumentStore(database), allowPrivateNetwork: true, now: Date.now }));
+  const readings = await Promise.all(readers.flatMap((read) => Array.from({ length: 10 }, () => read(page, []))));
+  t.true(readings.every(({ outcome }) => outcome === 'read'));
+  return t.is(server.requests.length, 1);
+});
+
+test('pages that nobody asks for any more are forgotten', async (t) => {
+  const { database, store } = await openStore(t);
+  for (const url of [ADDRESS, 'https://other.example/']) await store.claim(url, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
+  await store.save(RECORD);
+  await store.save({ ...RECORD, url: 'https://other.example/', askedAtMs: NOW - 1000 });
+  t.is(await deleteUnusedVendorPages(database, NOW), 1);
+  t.deepEqual((await listVendorDocumentRecords(database, [ADDRESS, 'https://other.example/'])).map(({ url }) => url), [ADDRESS]);
+});

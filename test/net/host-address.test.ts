@@ -1,0 +1,39 @@
+import test from 'ava';
+import { isRefusedAddress, resolveHost } from '../../net/host-address.ts';
+
+const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };
+const GUARDED = { allowPrivateNetwork: false, deadlineMs: 5000 };
+
+test('an address is itself, without a look-up', async (t) => {
+  t.deepEqual(await resolveHost('127.0.0.1', OPEN), { outcome: 'found', addresses: [{ address: '127.0.0.1', family: 4 }], dnsMs: null });
+  t.deepEqual(await resolveHost('::1', OPEN), { outcome: 'found', addresses: [{ address: '::1', family: 6 }], dnsMs: null });
+  t.deepEqual(await resolveHost('1.1.1.1', GUARDED), { outcome: 'found', addresses: [{ address: '1.1.1.1', family: 4 }], dnsMs: null });
+});
+
+test('a name has its addresses, and the look-up its time', async (t) => {
+  const host = await resolveHost('localhost', OPEN);
+  t.true(host.outcome === 'found' && host.addresses.length > 0 && host.dnsMs !== null && host.dnsMs >= 0);
+});
+
+test('the guard refuses private addresses and names that lead to no other', async (t) => {
+  for (const host of ['127.0.0.1', '::1', '::ffff:10.0.0.1', '192.168.1.1', 'localhost']) t.like(await resolveHost(host, GUARDED), { outcome: 'failed', cause: 'blocked_target' });
+});
+
+test('only an address is refused before its look-up', (t) => {
+  t.true(isRefusedAddress('10.0.0.1', GUARDED));
+  t.false(isRefusedAddress('10.0.0.1', OPEN));
+  t.false(isRefusedAddress('1.1.1.1', GUARDED));
+  t.false(isRefusedAddress('localhost', GUARDED));
+});
+
+test('a name without addresses is a failure of the look-up', async (t) => {
+  const host = await resolveHost('no-such-name.invalid', OPEN);
+  t.true(host.outcome === 'failed' && host.cause.startsWith('dns_'));
+});
+
+test('a look-up that takes longer than the deadline is a timeout', async (t) => {
+  const host = resolveHost('localhost', { ...OPEN, deadlineMs: 1 });
+  // While the loop stands still the deadline passes, and timers come before whatever else has happened.
+  for (const until = performance.now() + 10; performance.now() < until;) continue;
+  t.like(await host, { outcome: 'failed', cause: 'timeout', reason: 'Timed out while looking up the name' });
+});

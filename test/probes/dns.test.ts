@@ -1,0 +1,264 @@
+import dgram from 'node:dgram';
+import { once } from 'node:events';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { Answer } from 'dns-packet';
+import type { DnsObservation } from '../../core/dns/observation.ts';
+import type { DnsRecordType } from '../../core/dns/records.ts';
+import { judgeDns } from '../../core/dns/judge.ts';
+import type { CheckTarget, DnsRecordSpec } from '../../core/monitor.ts';
+import { openDnsProbe } from '../../probes/dns.ts';
+import { httpTarget } from '../helpers/check-target.ts';
+import { RCODES, startDnsServer } from '../helpers/dns-server.ts';
+import type { DnsReply } from '../helpers/dns-server.ts';
+import { until } from '../helpers/until.ts';
+
+const { probe, close } = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
+test.after.always(close);
+
+function dnsTarget(target: string, types: readonly DnsRecordType[] = [], overrides: Partial<CheckTarget> = {}): CheckTarget {
+  const records = types.map((type): DnsRecordSpec => ({ type, mode: 'exists' }));
+  return httpTarget({ type: 'dns', target, method: null, expectedStatus: null, checkSpec: { dns: { records } }, ...overrides });
+}
+
+async function verdictOf(target: CheckTarget, probeOf = probe) {
+  return judgeDns({ target, observation: await probeOf(target) });
+}
+
+function answersOf(observation: DnsObservation) {
+  return observation.outcome === 'asked' ? observation.answers : observation.cause;
+}
+
+/** A server with A and AAAA of name.example. */
+function startNameServer(t: ExecutionContext, address = '192.0.2.1', host?: string) {
+  return startDnsServer(t, { 'A name.example': { answers: [a(address)] }, 'AAAA name.example': {} }, host);
+}
+
+const a = (data: string, name = 'name.example'): Answer => ({ type: 'A', name, ttl: 60, data });
+
+const RECORDS: Record<DnsRecordType, { answers: Answer[]; records: string[] }> = {
+  A: { answers: [a('192.0.2.2'), a('192.0.2.1')], records: ['192.0.2.1', '192.0.2.2'] },
+  AAAA: { answers: [{ type: 'AAAA', name: 'name.example', data: '2001:db8:0:0::1' }], records: ['2001:db8::1'] },
+  CNAME: { answers: [{ type: 'CNAME', name: 'name.example', data: 'Other.Example' }], records: ['other.example'] },
+  MX: {
+    answers: [{ type: 'MX', name: 'name.example', data: { preference: 10, exchange: 'Mail.Example' } }, { type: 'MX', name: 'name.example', data: { preference: 0, exchange: '.' } }],
+    records: ['0 .', '10 mail.example'],
+  },
+  NS: { answers: [{ type: 'NS', name: 'name.example', data: 'ns1.example' }], records: ['ns1.example'] },
+  TXT: {
+    answers: [{ type: 'TXT', name: 'name.example', data: ['v=DKIM1; p=MI', 'IB'] }, { type: 'TXT', name: 'name.example', data: 'Größe "x"' }],
+    records: ['Größe "x"', 'v=DKIM1; p=MIIB'],
+  },
+  SOA: {
+    answers: [{ type: 'SOA', name: 'name.example', data: { mname: 'ns1.example', rname: 'hostmaster.example', serial: 4_026_010_101, refresh: 1, retry: 2, expire: 3, minimum: 4 } }],
+    records: ['ns1.example hostmaster.example 4026010101 1 2 3 4'],
+  },
+  SRV: { answers: [{ type: 'SRV', name: 'name.example', data: { priority: 10, weight: 5, port: 5060, target: 'sip.example' } }], records: ['10 5 5060 sip.example'] },
+  CAA: {
+    answers: [{ type: 'CAA', name: 'name.example', data: { flags: 0, tag: 'issue', value: 'ca.example; policy=ev' } }, { type: 'CAA', name: 'name.example', data: { flags: 128, tag: 'iodef', value: 'mailto:a@b.example' } }],
+    records: ['0 issue ca.example; policy=ev', '128 iodef mailto:a@b.example'],
+  },
+  PTR: { answers: [{ type: 'PTR', name: 'name.example', data: 'host.example' }], records: ['host.example'] },
+};
+for (const [type, { answers, records }] of Object.entries(RECORDS) as [DnsRecordType, { answers: Answer[]; records: string[] }][]) {
+  test(`${type} records are read in the form in which they compare`, async (t) => {
+    const server = await startDnsServer(t, { [`${type} name.example`]: { answers } });
+    const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, [type]));
+    t.deepEqual(answersOf(observation), { [type]: { outcome: 'records', records } });
+    t.deepEqual(server.seen, [{ type, name: 'name.example', transport: 'udp' }]);
+  });
+}
+
+test('an address is found at the end of a chain of aliases', async (t) => {
+  const answers: Answer[] = [{ type: 'CNAME', name: 'name.example', data: 'b.example' }, { type: 'CNAME', name: 'b.example', data: 'c.example' }, a('192.0.2.7', 'c.example')];
+  const server = await startDnsServer(t, { 'A name.example': { answers } });
+  t.deepEqual(answersOf(await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']))), { A: { outcome: 'records', records: ['192.0.2.7'] } });
+});
+
+test('a truncated answer is asked for again over TCP', async (t) => {
+  const answers = Array.from({ length: 200 }, (_, index) => a(`192.0.2.${index}`));
+  const server = await startDnsServer(t, { 'A name.example': { answers, isTruncated: true } });
+  const observation = await probe(dnsTarget(`dns://${server.address}/name.example`, ['A']));
+  const answer = observation.outcome === 'asked' ? observation.answers.A : undefined;
+  t.is(answer?.outcome === 'records' ? answer.records.length : 0, 200);
+  t.deepEqual(server.seen.map(({ transport }) => transport), ['udp', 'tcp']);
+});
+
+test('an address in the place of the name is asked for by its reverse name', async (t) => {
+  const server = await startDnsServer(t, { 'PTR 10.2.0.192.in-addr.arpa': { answers: [{ type: 'PTR', name: '10.2.0.192.in-addr.arpa', data: 'host.example' }] } });
+  t.is((await verdictOf(dnsTarget(`dns://${server.address}/192.0.2.10`))).verdict, 'up');
+});
+
+test('a name beyond ASCII is asked for in its ASCII form', async (t) => {
+  const server = await startDnsServer(t, { 'A xn--gre-6ka8i.example': { answers: [a('192.0.2.1', 'xn--gre-6ka8i.example')] } });
+  t.is((await verdictOf(dnsTarget(`dns://${server.address}/größe.example`, ['A']))).verdict, 'up');
+});
+
+test('each type is asked for once, however many records look at it', async (t) => {
+  const server = await startNameServer(t);
+  await probe(dnsTarget(`dns://${server.address}/name.example`, ['A', 'AAAA', 'A', 'A']));
+  t.deepEqual(server.seen.map(({ type }) => type).toSorted(), ['A', 'AAAA']);
+});
+
+test('a check asks afresh, whatever was answered a moment ago', async (t) => {
+  const server = await startNameServer(t);
+  const target = dnsTarget(`dns://${server.address}/name.example`, ['A']);
+  t.is((await verdictOf(target)).verdict, 'up');
+  server.zone.clear();
+  t.is((await verdictOf(target)).cause, 'dns_nxdomain');
+});
+
+const FAILURES: [string, DnsReply, string][] = [
+  ['NXDOMAIN', { rcode: RCODES.NXDOMAIN }, 'down dns_nxdomain'],
+  ['no record of the type', {}, 'down dns_mismatch'],
+  ['SERVFAIL', { rcode: RCODES.SERVFAIL }, 'down dns_error'],
+  ['REFUSED', { rcode: RCODES.REFUSED }, 'down dns_error'],
+  ['NOTIMP', { rcode: RCODES.NOTIMP }, 'down dns_error'],
+  ['FORMERR', { rcode: RCODES.FORMERR }, 'down dns_error'],
+];
+for (const [what, reply, expected] of FAILURES) {
+  test(`${what} of a named server is ${expected}`, async (t) => {
+    const server = await startDnsServer(t, { 'A name.example': reply });
+    const { verdict, cause } = await verdictOf(dnsTarget(`dns://${server.address}/name.example`, ['A']));
+    t.is(`${verdict} ${cause}`, expected);
+  });
+}
+
+test.serial('a server that is silent is asked several times and times out at the deadline', async (t) => {
+  const server = await startDnsServer(t, { 'A name.example': { isSilent: true } });
+  const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 1_000 });
+  const observation = await probe(target);
+  t.like(judgeDns({ target, observation }), { verdict: 'down', cause: 'timeout' });
+  t.true(observation.latencyMs >= 995 && observation.latencyMs < 5_000);
+  t.true(server.seen.length > 1 && server.seen.length <= 3);
+});
+
+test('a lost packet is made good by the next round', async (t) => {
+  const server = await startDnsServer(t, { 'A name.example': { isSilent: true } });
+  const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 8_000 });
+  const checked = verdictOf(target);
+  await until(() => server.seen.length > 0);
+  server.zone.set('A name.example', { answers: [a('192.0.2.1')] });
+  t.is((await checked).verdict, 'up');
+});
+
+test('an answer counts that comes after the question was repeated, though the repetition gets none', async (t) => {
+  const server = await startDnsServer(t, { 'A name.example': { answers: [a('192.0.2.1')], delayMs: 1_500 } });
+  const checked = probe(dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 8_000 }));
+  await until(() => server.seen.length > 0);
+  server.zone.set('A name.example', { isSilent: true });
+  const observation = await checked;
+  t.deepEqual(answersOf(observation), { A: { outcome: 'records', records: ['192.0.2.1'] } });
+  t.true(observation.latencyMs >= 1_495);
+  t.true(server.seen.length > 1);
+});
+
+test('a server that nobody runs is down', async (t) => {
+  const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  t.like(await verdictOf(dnsTarget(`dns://127.0.0.1:${port}/name.example`)), { verdict: 'down', cause: 'dns_error', reason: 'The server "127.0.0.1" could not be reached' });
+});
+
+test('a server may be named, and may have an IPv6 address', async (t) => {
+  const server = await startNameServer(t);
+  const [, port] = server.address.split(':');
+  t.is((await verdictOf(dnsTarget(`dns://localhost:${port}/name.example`))).verdict, 'up');
+  const server6 = await startNameServer(t, '192.0.2.1', '::1');
+  t.is((await verdictOf(dnsTarget(`dns://${server6.address}/name.example`))).verdict, 'up');
+});
+
+test('the guard refuses a private server, by address and by name, and asks it nothing', async (t) => {
+  const server = await startNameServer(t);
+  const guarded = openDnsProbe({ allowPrivateNetwork: false, dnsResolvers: [] });
+  t.teardown(guarded.close);
+  const [, port] = server.address.split(':');
+  for (const host of ['127.0.0.1', 'localhost']) {
+    t.like(await verdictOf(dnsTarget(`dns://${host}:${port}/name.example`), guarded.probe), { verdict: 'none', cause: 'blocked_target' });
+  }
+  t.deepEqual(server.seen, []);
+});
+
+/** A probe whose own resolvers are these servers, behind the guard as on a shared agent. */
+function openWithOwn(t: ExecutionContext, ...servers: string[]) {
+  const opened = openDnsProbe({ allowPrivateNetwork: false, dnsResolvers: [] }, () => servers);
+  t.teardown(opened.close);
+  return opened.probe;
+}
+
+const ROOT: Answer = { type: 'NS', name: '.', data: 'a.root.example' };
+
+test('a name is asked of the system\'s resolvers, which the guard leaves alone', async (t) => {
+  const server = await startNameServer(t);
+  t.is((await verdictOf(dnsTarget('name.example'), openWithOwn(t, server.address))).verdict, 'up');
+});
+
+test('of several resolvers of the system the next is asked when one fails', async (t) => {
+  const broken = await startDnsServer(t, { 'A name.example': { rcode: RCODES.SERVFAIL } });
+  const server = await startNameServer(t);
+  t.is((await verdictOf(dnsTarget('name.example', ['A']), openWithOwn(t, broken.address, server.address))).verdict, 'up');
+  t.is(server.seen.length, 1);
+});
+
+for (const [what, reply, cause] of [['fails', { rcode: RCODES.SERVFAIL }, 'dns_error'], ['is silent', { isSilent: true }, 'timeout']] as const) {
+  test.serial(`a name that ${what} at resolvers which know others is down`, async (t) => {
+    const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': { answers: [ROOT] } });
+    const target = dnsTarget('name.example', ['A'], { timeoutMs: 2_000 });
+    t.like(await verdictOf(target, openWithOwn(t, server.address)), { verdict: 'down', cause });
+  });
+
+  test.serial(`a name that ${what} at resolvers of which everything else does, too, is no vote`, async (t) => {
+    const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': reply });
+    const target = dnsTarget('name.example', ['A'], { timeoutMs: 2_000 });
+    t.like(await verdictOf(target, openWithOwn(t, server.address)), { verdict: 'none', cause });
+  });
+}
+
+test('checks that fail together ask only once whether our resolvers work', async (t) => {
+  const server = await startDnsServer(t, { 'A name.example': { rcode: RCODES.SERVFAIL }, 'NS .': { answers: [ROOT] } });
+  const probeOf = openWithOwn(t, server.address);
+  await Promise.all(Array.from({ length: 20 }, () => probeOf(dnsTarget('name.example', ['A']))));
+  t.is(server.seen.filter(({ type }) => type === 'NS').length, 1);
+});
+
+/** A probe with as many other resolvers as there are addresses given; each has its own answer. */
+async function openWithPanel(t: ExecutionContext, addresses: readonly string[]) {
+  const servers = await Promise.all(addresses.map((address) => startNameServer(t, address)));
+  const opened = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: servers.map(({ address }) => address) });
+  t.teardown(opened.close);
+  return { probeOf: opened.probe, servers };
+}
+
+function crossChecked(target: string, record: DnsRecordSpec, timeoutMs = 2_000): CheckTarget {
+  return { ...dnsTarget(target), timeoutMs, checkSpec: { dns: { records: [record], crossCheck: true } } };
+}
+
+const EXPECTS_1: DnsRecordSpec = { type: 'A', mode: 'equals', expected: ['192.0.2.1'] };
+
+test('a cross check asks the other resolvers and hears who disagrees', async (t) => {
+  const server = await startNameServer(t);
+  const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
+  const judgement = await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf);
+  t.like(judgement, { verdict: 'degraded', cause: 'dns_disagree' });
+  t.regex(judgement.reason ?? '', new RegExp(`${servers[1]?.address}: A: expected exactly "192.0.2.1", got "192.0.2.9"`));
+  servers[1]?.zone.set('A name.example', { answers: [a('192.0.2.1')] });
+  t.is((await verdictOf(crossChecked(`dns://${server.address}/name.example`, EXPECTS_1), probeOf)).verdict, 'up');
+});
+
+test('without a cross check the other resolvers are left alone', async (t) => {
+  const server = await startNameServer(t);
+  const { probeOf, servers } = await openWithPanel(t, ['192.0.2.1', '192.0.2.9', '192.0.2.1']);
+  t.is((await verdictOf(dnsTarget(`dns://${server.address}/name.example`, ['A']), probeOf)).verdict, 'up');
+  t.deepEqual(servers.flatMap(({ seen }) => seen), []);
+});
+
+test('other resolvers that are silent take nothing from the verdict, nor from the latency', async (t) => {
+  const server = await startNameServer(t);
+  const { probeOf, servers } = await openWithPanel(t, ['192.0.2.9', '192.0.2.9', '192.0.2.9']);
+  for (const { zone } of servers.slice(1)) zone.set('A name.example', { isSilent: true });
+  const target = crossChecked(`dns://${server.address}/name.example`, EXPECTS_1, 3_000);
+  const observation = await probeOf(target);
+  t.is(judgeDns({ target, observation }).verdict, 'up');
+  t.true(observation.latencyMs < 2_500, String(observation.latencyMs));
+});

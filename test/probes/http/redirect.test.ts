@@ -1,0 +1,37 @@
+import test from 'ava';
+import { followRedirect, redirectTarget } from '../../../probes/http/redirect.ts';
+import { buildFirstHop, carriesSecrets } from '../../../probes/http/request.ts';
+import { httpTarget } from '../../helpers/check-target.ts';
+
+function keepsSecrets(first: string, to: string): boolean {
+  const hop = buildFirstHop(httpTarget({ target: first, secrets: { secretHeaders: { 'X-Key': 'hidden' } } }));
+  if (hop === null) throw new Error(`no URL: ${first}`);
+  return carriesSecrets(followRedirect({ hop, status: 307, to: new URL(to) }, hop.url));
+}
+
+const HOME = ['https://example.com/x', 'https://EXAMPLE.com:8443/', 'https://www.example.com/', 'https://a.b.example.com/'];
+const ABROAD = ['https://example.org/', 'https://notexample.com/', 'https://example.com.evil.org/', 'https://com/', 'https://93.184.216.34/', 'https://example.com./'];
+
+for (const to of HOME) {
+  test(`secrets for https://example.com go to ${to}`, (t) => t.true(keepsSecrets('https://example.com/', to)));
+}
+
+for (const to of ABROAD) {
+  test(`secrets for https://example.com do not go to ${to}`, (t) => t.false(keepsSecrets('https://example.com/', to)));
+}
+
+test('the parent of the first host is another host', (t) => {
+  t.false(keepsSecrets('https://www.example.com/', 'https://example.com/'));
+});
+
+test('an address has no subdomains', (t) => {
+  t.false(keepsSecrets('https://[::1]/', 'https://x.example/'));
+  t.true(keepsSecrets('https://[::1]/', 'https://[::1]:8443/'));
+});
+
+test('only the five redirecting statuses with a usable location point somewhere', (t) => {
+  const from = new URL('https://example.com/a');
+  for (const status of [301, 302, 303, 307, 308]) t.is(redirectTarget({ status, location: '/b' }, from)?.href, 'https://example.com/b');
+  for (const status of [200, 201, 300, 304, 305, 306, 309, 404]) t.is(redirectTarget({ status, location: '/b' }, from), null);
+  t.is(redirectTarget({ status: 301, location: '//other.example/c' }, from)?.href, 'https://other.example/c');
+});

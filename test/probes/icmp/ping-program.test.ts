@@ -1,0 +1,87 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { EchoMeans } from '../../../probes/icmp/echo-means.ts';
+import { openPingProgram } from '../../../probes/icmp/ping-program.ts';
+import { until } from '../../helpers/until.ts';
+
+const ANSWERS = `printf '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms\\n1 packets transmitted, 1 received\\n'`;
+/** What a real ping does when it is interrupted. The sleep goes on by itself, so that the shell hears the signal at once. */
+const WAITS_IN_SILENCE = `trap 'echo "3 packets transmitted, 0 received"; exit 1' INT\nsleep 10 >/dev/null 2>&1 &\nwait`;
+
+/** A program in the system's place: it answers for loopback, as the trial at the start asks it, and does as told for any other address. */
+async function startProgram(t: ExecutionContext, otherwise: (directory: string) => string) {
+  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ping-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const path = join(directory, 'ping');
+  const log = join(directory, 'log');
+  await writeFile(log, '');
+  const script = `#!/bin/sh\nprintf '%s\\n' "$*" >> '${log}'\ncase "$*" in *' 127.0.0.1')\n${ANSWERS};;\n*)\n${otherwise(directory)};;\nesac\n`;
+  await writeFile(path, script, { mode: 0o755 });
+  const linesOf = async () => (await readFile(log, 'utf8')).trim().split('\n');
+  return { directory, path, linesOf };
+}
+
+async function open(t: ExecutionContext, path: string): Promise<EchoMeans> {
+  const means = await openPingProgram(4, path);
+  if (means === null) throw new Error('the program answered its trial');
+  t.is(means.kind, 'ping program');
+  return means;
+}
+
+test('a program that is missing, or that may not send, is no means', async (t) => {
+  t.is(await openPingProgram(4, '/nowhere/ping'), null);
+  const { path } = await startProgram(t, () => `echo 'PING ::1'; echo 'permission denied' >&2; exit 1`);
+  t.is(await openPingProgram(6, path), null);
+});
+
+test('count, gap and address go to the program, and its figures come back', async (t) => {
+  const { path, linesOf } = await startProgram(t, () => ANSWERS);
+  const means = await open(t, path);
+  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 5000 }), { outcome: 'measured', sent: 1, roundTripsMs: [0.08] });
+  t.is((await linesOf()).at(-1), '-n -c 3 -i 0.2 192.0.2.1');
+});
+
+test('no more requests are asked for than can go out in the first half of the deadline', async (t) => {
+  const { path, linesOf } = await startProgram(t, () => ANSWERS);
+  const means = await open(t, path);
+  await means.measure({ address: '192.0.2.1', count: 10, deadlineMs: 1000 });
+  t.regex((await linesOf()).at(-1) ?? '', /^-n -c 3 /);
+});
+
+test('a program that waits in vain is interrupted at the deadline and tells what it counted', async (t) => {
+  const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
+  const means = await open(t, path);
+  const startedAtMs = performance.now();
+  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1500 }), { outcome: 'measured', sent: 3, roundTripsMs: [] });
+  t.true(performance.now() - startedAtMs >= 1499);
+});
+
+test('a program that cannot send says nothing of the target', async (t) => {
+  const { path } = await startProgram(t, () => `echo 'connect: Network is unreachable' >&2; exit 2`);
+  const means = await open(t, path);
+  t.like(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1000 }), { outcome: 'unavailable' });
+});
+
+test('of many rounds at once 32 programs run, and the others wait', async (t) => {
+  const { directory, path, linesOf } = await startProgram(t, (place) => `until [ -e '${place}/go' ]; do sleep 0.05; done\n${ANSWERS}`);
+  const means = await open(t, path);
+  const rounds = Array.from({ length: 40 }, () => means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 60_000 }));
+  const running = async () => (await linesOf()).filter((line) => line.endsWith('192.0.2.1')).length;
+  await until(async () => (await running()) >= 32);
+  t.is(await running(), 32);
+  await writeFile(join(directory, 'go'), '');
+  const outcomes = await Promise.all(rounds);
+  t.is(await running(), 40);
+  t.true(outcomes.every(({ outcome }) => outcome === 'measured'));
+});
+
+test('a round that had to wait for half its deadline is no vote rather than a slow target', async (t) => {
+  const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
+  const means = await open(t, path);
+  const first = Array.from({ length: 32 }, () => means.measure({ address: '192.0.2.1', count: 1, deadlineMs: 4000 }));
+  t.like(await means.measure({ address: '192.0.2.2', count: 1, deadlineMs: 2000 }), { outcome: 'unavailable' });
+  t.true((await Promise.all(first)).every(({ outcome }) => outcome === 'measured'));
+});

@@ -1,0 +1,119 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { EchoOutcome, EchoRound } from '../../../probes/icmp/echo-means.ts';
+import { EchoSocket } from '../../../probes/icmp/echo-socket.ts';
+import { measureOverSocket } from '../../../probes/icmp/socket-round.ts';
+import { echoReplyTo } from '../../helpers/echo-reply.ts';
+import { startEchoTarget } from '../../helpers/echo-target.ts';
+import type { EchoAnswer } from '../../helpers/echo-target.ts';
+
+/** A deadline that only silence reaches, and one for silence; in milliseconds. */
+const AMPLE_MS = 10_000;
+const SHORT_MS = 1500;
+
+async function startTarget(t: ExecutionContext, answer: (request: Buffer, index: number) => readonly EchoAnswer[]) {
+  const { address, socket, requests } = await startEchoTarget(t, answer);
+  const echoSocket = new EchoSocket(socket, 4);
+  let closing: Promise<void> | null = null;
+  const close = () => (closing ??= echoSocket.close());
+  t.teardown(close);
+  const measure = (round: Pick<EchoRound, 'count' | 'deadlineMs'> & Partial<EchoRound>) => measureOverSocket(echoSocket, { address, ...round });
+  return { measure, requests, close };
+}
+
+function repliesIn(outcome: EchoOutcome): string {
+  return outcome.outcome === 'measured' ? `${outcome.roundTripsMs.length} of ${outcome.sent}` : outcome.outcome;
+}
+
+const answerAll = (request: Buffer): EchoAnswer[] => [{ message: echoReplyTo(request) }];
+
+test('all replies end a round before its deadline, each with its own round trip', async (t) => {
+  const { measure, requests } = await startTarget(t, answerAll);
+  const outcome = await measure({ count: 3, deadlineMs: AMPLE_MS });
+  t.is(repliesIn(outcome), '3 of 3');
+  t.true(outcome.outcome === 'measured' && outcome.roundTripsMs.every((ms) => ms > 0 && ms < 2000), JSON.stringify(outcome));
+  t.is(new Set(requests.map((request) => request.toString('hex', 8, 24))).size, 3, 'each request has a token of its own');
+  const sequences = requests.map((request) => request.readUInt16BE(6));
+  t.deepEqual(sequences, [0, 1, 2].map((step) => (sequences[0] ?? 0) + step));
+});
+
+test('requests go out one after the other, five a second', async (t) => {
+  const arrivals: number[] = [];
+  const { measure } = await startTarget(t, (request) => {
+    arrivals.push(performance.now());
+    return answerAll(request);
+  });
+  const startedAtMs = performance.now();
+  t.is(repliesIn(await measure({ count: 4, deadlineMs: AMPLE_MS })), '4 of 4');
+  const delaysMs = arrivals.map((at) => at - startedAtMs);
+  t.true(delaysMs.every((delayMs, index) => delayMs >= index * 200 - 5), `a gap of 200 ms each: ${delaysMs.join(', ')}`);
+});
+
+test('lost replies are lost, and the round lasts until its deadline', async (t) => {
+  const { measure } = await startTarget(t, (request, index) => (index % 2 === 0 ? answerAll(request) : []));
+  const startedAtMs = performance.now();
+  t.is(repliesIn(await measure({ count: 4, deadlineMs: SHORT_MS })), '2 of 4');
+  t.true(performance.now() - startedAtMs >= SHORT_MS - 1);
+});
+
+const NO_REPLIES: Record<string, (request: Buffer) => EchoAnswer[]> = {
+  'nothing': () => [],
+  'a reply from another address': (request) => [{ message: echoReplyTo(request), isStranger: true }],
+  'the request itself, as a mirror gives it': (request) => [{ message: request }],
+  'a reply whose last byte was changed on the way': (request) => {
+    const reply = echoReplyTo(request);
+    reply.writeUInt8(1, reply.length - 1);
+    return [{ message: reply }];
+  },
+  'a right reply to another token': (request) => {
+    request.fill(7, 8, 24);
+    return [{ message: echoReplyTo(request) }];
+  },
+  'a right reply with another sequence': (request) => {
+    request.writeUInt16BE(request.readUInt16BE(6) ^ 1, 6);
+    return [{ message: echoReplyTo(request) }];
+  },
+};
+for (const [what, answer] of Object.entries(NO_REPLIES)) {
+  test(`no reply: ${what}`, async (t) => {
+    const { measure, requests } = await startTarget(t, answer);
+    t.is(repliesIn(await measure({ count: 2, deadlineMs: SHORT_MS })), '0 of 2');
+    t.is(requests.length, 2);
+  });
+}
+
+test('a duplicate counts once and stands for no other request', async (t) => {
+  const { measure } = await startTarget(t, (request, index) => (index === 0 ? [...answerAll(request), ...answerAll(request)] : []));
+  t.is(repliesIn(await measure({ count: 2, deadlineMs: SHORT_MS })), '1 of 2');
+});
+
+test('a reply that comes after its round counts neither there nor in the next', async (t) => {
+  const first: Buffer[] = [];
+  const { measure } = await startTarget(t, (request) => {
+    first.push(request);
+    return first.length === 1 ? [] : answerAll(first[0] ?? request);
+  });
+  t.is(repliesIn(await measure({ count: 1, deadlineMs: SHORT_MS })), '0 of 1');
+  t.is(repliesIn(await measure({ count: 1, deadlineMs: SHORT_MS })), '0 of 1');
+});
+
+test('rounds to one target at the same time keep to their own replies', async (t) => {
+  const { measure, requests } = await startTarget(t, (request, index) => (index < 3 ? [] : answerAll(request)));
+  const outcomes = await Promise.all(Array.from({ length: 300 }, () => measure({ count: 1, deadlineMs: 5000 })));
+  t.is(requests.length, 300);
+  t.is(outcomes.filter((outcome) => repliesIn(outcome) === '0 of 1').length, 3);
+});
+
+test('a request that cannot be sent fails the round with what the kernel said', async (t) => {
+  const { measure } = await startTarget(t, answerAll);
+  t.deepEqual(await measure({ address: '255.255.255.255', count: 4, deadlineMs: AMPLE_MS }), {
+    outcome: 'failed', cause: 'unsupported', reason: 'The target is a broadcast address, which stands for no single host',
+  });
+});
+
+test('closing lets rounds under way come to their end without replies', async (t) => {
+  const { measure, close } = await startTarget(t, () => []);
+  const round = measure({ count: 3, deadlineMs: SHORT_MS });
+  await close();
+  t.is(repliesIn(await round), '0 of 1');
+});

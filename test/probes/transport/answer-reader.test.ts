@@ -1,0 +1,17 @@
+import test from 'ava';
+import { TcpAnswerReader } from '../../../probes/transport/answer-reader.ts';
+
+const BYTE = Uint8Array.of(0x78);
+
+test('an answer in single bytes is searched through twice its greatest length at the most, and collected whole', (t) => {
+  let searched = 0;
+  const reader = new TcpAnswerReader({ expect: 'y', expectMode: 'regex' }, (_pattern, text) => {
+    searched += text.length;
+    return false;
+  });
+  let pieces = 1;
+  while (!reader.add(BYTE)) pieces += 1;
+  t.is(pieces, 4096);
+  t.true(searched > 0 && searched <= 2 * 4096, String(searched));
+  t.is(reader.collected().text, 'x'.repeat(4096));
+});

@@ -1,0 +1,153 @@
+import test from 'ava';
+import type { VendorDocumentRecord, VendorDocumentStore } from '../../../core/vendor/document.ts';
+import { findVendorPage } from '../../../core/vendor/page.ts';
+import type { VendorPage } from '../../../core/vendor/page.ts';
+import { createVendorPageReader } from '../../../probes/vendors/page-reader.ts';
+import { startHttpServer } from '../../helpers/http-server.ts';
+import { startStatusPage } from '../../helpers/status-page.ts';
+
+/** The contract of the shared store in this process alone; the one of PostgreSQL is tested beside it. */
+function memoryStore(): VendorDocumentStore & { records: Map<string, VendorDocumentRecord> } {
+  const records = new Map<string, VendorDocumentRecord>();
+  const claims = new Map<string, number>();
+  return {
+    records,
+    find: async (url) => records.get(url) ?? null,
+    claim: async (url, { nowMs, untilMs, askedBeforeMs }) => {
+      if ((claims.get(url) ?? 0) > nowMs || (records.get(url)?.askedAtMs ?? 0) > askedBeforeMs) return false;
+      claims.set(url, untilMs);
+      return true;
+    },
+    save: async (record) => {
+      records.set(record.url, record);
+      claims.delete(record.url);
+    },
+  };
+}
+
+function readerOf({ store = memoryStore(), allowPrivateNetwork = true }: { store?: VendorDocumentStore; allowPrivateNetwork?: boolean } = {}) {
+  const clock = { ms: Date.now() };
+  return { clock, read: createVendorPageReader({ store, allowPrivateNetwork, now: () => clock.ms }) };
+}
+
+function pageAt(url: string): VendorPage {
+  const page = findVendorPage(url);
+  if (page === null) throw new Error(`${url} is no page`);
+  return page;
+}
+
+test('a hundred who want a page at once make one request', async (t) => {
+  const server = await startStatusPage(t);
+  const { read } = readerOf();
+  const readings = await Promise.all(Array.from({ length: 100 }, () => read(pageAt(server.url), [])));
+  t.true(readings.every(({ outcome }) => outcome === 'read'));
+  t.is(server.requests.length, 1);
+});
+
+test('two processes that want a page at once make one request', async (t) => {
+  const server = await startStatusPage(t);
+  const store = memoryStore();
+  const readings = await Promise.all([readerOf({ store }).read(pageAt(server.url), []), readerOf({ store }).read(pageAt(server.url), [])]);
+  t.deepEqual(readings.map(({ outcome }) => outcome), ['read', 'read']);
+  t.is(server.requests.length, 1);
+});
+
+test('a page is asked again when it is due, with what it said of its content, and need not repeat it', async (t) => {
+  const server = await startStatusPage(t);
+  const { read, clock } = readerOf();
+  const first = await read(pageAt(server.url), []);
+  clock.ms += 4999;
+  await read(pageAt(server.url), []);
+  t.is(server.requests.length, 1);
+  clock.ms += 1;
+  const second = await read(pageAt(server.url), []);
+  t.deepEqual(server.requests.map(({ answered }) => answered), [200, 304]);
+  t.true(first.outcome === 'read' && second.outcome === 'read');
+  if (first.outcome === 'read' && second.outcome === 'read') t.deepEqual(second.snapshot, first.snapshot);
+
+  server.page.indicator = 'critical';
+  clock.ms += 5000;
+  const third = await read(pageAt(server.url), []);
+  t.is(third.outcome === 'read' && third.snapshot.overall, 'major');
+});
+
+test('one or two failed looks are bridged by what the page said before, the third is told', async (t) => {
+  const server = await startStatusPage(t);
+  const { read, clock } = readerOf();
+  await read(pageAt(server.url), []);
+  server.instead = { status: 502 };
+  const outcomes: string[] = [];
+  for (let look = 0; look < 3; look += 1) {
+    clock.ms += 5000;
+    outcomes.push((await read(pageAt(server.url), [])).outcome);
+  }
+  t.deepEqual(outcomes, ['read', 'read', 'failed']);
+  t.like(await read(pageAt(server.url), []), { outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page answers HTTP 502' } });
+  server.instead = null;
+  clock.ms += 5000;
+  t.is((await read(pageAt(server.url), [])).outcome, 'read');
+});
+
+test('what the page said long ago bridges nothing', async (t) => {
+  const server = await startStatusPage(t);
+  const { read, clock } = readerOf();
+  await read(pageAt(server.url), []);
+  server.instead = { status: 500 };
+  clock.ms += 60_001;
+  t.is((await read(pageAt(server.url), [])).outcome, 'failed');
+});
+
+test('a server that sends us away is left alone until then, an hour at most', async (t) => {
+  const server = await startStatusPage(t);
+  const { read, clock } = readerOf();
+  server.instead = { status: 429, headers: { 'Retry-After': '120' } };
+  t.like(await read(pageAt(server.url), []), { outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page answers HTTP 429' } });
+  clock.ms += 119_000;
+  await read(pageAt(server.url), []);
+  t.is(server.requests.length, 1);
+  server.instead = { status: 503, headers: { 'Retry-After': 'Wed, 21 Oct 2099 07:28:00 GMT' } };
+  clock.ms += 1000;
+  await read(pageAt(server.url), []);
+  t.is(server.requests.length, 2);
+  server.instead = null;
+  clock.ms += 3_600_000;
+  t.is((await read(pageAt(server.url), [])).outcome, 'read');
+});
+
+const OTHERS: [what: string, instead: { status: number; headers?: Record<string, string>; body?: string }, kind: string, reason: RegExp][] = [
+  ['a page of another form', { status: 200, body: '{"ok":true}' }, 'not_a_status_page', /cannot be understood: its JSON is of another form/],
+  ['a site without such a page', { status: 404, body: 'no' }, 'not_a_status_page', /answers HTTP 404/],
+  ['a site that wants a log-in', { status: 403 }, 'unreachable', /answers HTTP 403/],
+  ['a page of more than 5 MiB', { status: 200, body: ' '.repeat(5 * 1024 * 1024 + 1) }, 'not_a_status_page', /more than 5 MiB/],
+  ['a redirect in a circle', { status: 302, headers: { Location: '/api/v2/summary.json' } }, 'unreachable', /more than 5 times/],
+  ['an empty answer to a first request', { status: 304 }, 'not_a_status_page', /HTTP 304 to a first request/],
+];
+for (const [what, instead, kind, reason] of OTHERS) {
+  test(`${what} is ${kind}, in a sentence`, async (t) => {
+    const server = await startStatusPage(t);
+    server.instead = instead;
+    const reading = await readerOf().read(pageAt(server.url), []);
+    t.true(reading.outcome === 'failed');
+    if (reading.outcome !== 'failed') return;
+    t.is(reading.failure.kind, kind as 'unreachable');
+    t.regex(reading.failure.reason, reason);
+  });
+}
+
+test('a page that moved is followed', async (t) => {
+  const server = await startStatusPage(t);
+  const { port } = await startHttpServer(t, (_request, response) => void response.writeHead(301, { Location: `${server.url}/api/v2/summary.json` }).end());
+  t.is((await readerOf().read(pageAt(`http://127.0.0.1:${port}`), [])).outcome, 'read');
+});
+
+test('the guard keeps pages off private networks', async (t) => {
+  const server = await startStatusPage(t);
+  const reading = await readerOf({ allowPrivateNetwork: false }).read(pageAt(server.url), []);
+  t.like(reading, { outcome: 'failed', failure: { kind: 'unreachable' } });
+  t.is(server.requests.length, 0);
+});
+
+test('nobody listening is unreachable', async (t) => {
+  const reading = await readerOf().read(pageAt('http://127.0.0.1:9'), []);
+  t.like(reading, { outcome: 'failed', failure: { kind: 'unreachable', reason: 'The status page could not be read: Connection refused' } });
+});

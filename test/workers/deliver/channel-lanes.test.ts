@@ -1,0 +1,187 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { until } from '../../helpers/until.ts';
+import { createChannelLanes, LANES_PER_CHANNEL, runLanes } from '../../../workers/deliver/channel-lanes.ts';
+
+type Claimed = { id: string; hasMore: boolean };
+
+test('what is due is attempted in order, four at a time', async (t) => {
+  const { lanes, due, begun, most } = prepare({ attempt: () => Promise.resolve('delivered') });
+  due.push(...Array.from({ length: 10 }, (_, index) => `dlv_${index}`));
+  const all = [...due];
+  t.deepEqual(await lanes.run('nch_1'), { outcomes: { delivered: 10 }, isCutShort: false });
+  t.deepEqual(begun, all);
+  t.is(most(), LANES_PER_CHANNEL);
+});
+
+test('a channel is asked once for each of its deliveries, where claims say what is left', async (t) => {
+  const { lanes, due, asked } = prepare({ attempt: () => Promise.resolve('failed') });
+  due.push('dlv_1');
+  t.deepEqual(await lanes.run('nch_1'), { outcomes: { failed: 1 }, isCutShort: false });
+  t.is(asked(), 1);
+  due.push('dlv_2', 'dlv_3', 'dlv_4');
+  await lanes.run('nch_1');
+  t.is(asked(), 4);
+});
+
+test('a channel that hangs holds four attempts and its first caller, and delays no other channel', async (t) => {
+  const answers: (() => void)[] = [];
+  const attempt = ({ id }: Claimed) => (id.startsWith('hang') ? new Promise<string>((resolve) => answers.push(() => resolve('retry'))) : Promise.resolve('delivered'));
+  const due = new Map([['nch_hang', ['hang_1', 'hang_2', 'hang_3', 'hang_4', 'hang_5']], ['nch_well', ['dlv_1', 'dlv_2']]]);
+  const lanes = createChannelLanes<Claimed>({ claim: (channelId) => Promise.resolve(claimFrom(due.get(channelId) ?? [])), attempt });
+
+  const first = lanes.run('nch_hang');
+  t.deepEqual(await lanes.run('nch_well'), { outcomes: { delivered: 2 }, isCutShort: false });
+  await until(() => answers.length === LANES_PER_CHANNEL);
+  t.deepEqual(await lanes.run('nch_hang'), { outcomes: {}, isCutShort: false });
+  t.deepEqual(due.get('nch_hang'), ['hang_5']);
+
+  for (let answered = 0; answered < 5; answered += 1) (await until(() => answers.shift()))();
+  t.deepEqual(await first, { outcomes: { retry: 5 }, isCutShort: false });
+});
+
+test('nothing is left behind, whenever it comes and however late claims see it', async (t) => {
+  const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), deliveries: fc.integer({ min: 1, max: 3 }) }), { minLength: 1, maxLength: 12 });
+  const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
+      const due: string[] = [];
+      const attempted: string[] = [];
+      let [asked, made, underWay, most] = [0, 0, 0, 0];
+      const lanes = createChannelLanes<Claimed>({
+        claim: async () => {
+          asked += 1;
+          // As a statement does, it sees what was there when it began, and tells of it later.
+          const seen = claimFrom(due);
+          await turn(claimTurns[asked % claimTurns.length] ?? 0);
+          return seen;
+        },
+        attempt: async ({ id }) => {
+          underWay += 1;
+          most = Math.max(most, underWay);
+          await turn(attemptTurns[Number(id) % attemptTurns.length] ?? 0);
+          underWay -= 1;
+          attempted.push(id);
+          return 'delivered';
+        },
+      });
+      const runs: Promise<unknown>[] = [];
+      for (const { afterTurns, deliveries } of comings) {
+        await turn(afterTurns);
+        for (let count = 0; count < deliveries; count += 1) due.push(String(made++));
+        runs.push(lanes.run('nch_1'));
+      }
+      await Promise.all(runs);
+      t.deepEqual(attempted.map(Number).toSorted((a, b) => a - b), Array.from({ length: made }, (_, index) => index));
+      t.true(most <= LANES_PER_CHANNEL);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('who comes while all lanes find nothing at once is not left behind, however closely it comes', async (t) => {
+  for (let turns = 0; turns <= 10; turns += 1) {
+    const due = Array.from({ length: LANES_PER_CHANNEL }, (_, index) => `dlv_${index}`);
+    const empty: (() => void)[] = [];
+    const attempted: string[] = [];
+    const lanes = createChannelLanes<Claimed>({
+      claim: () => {
+        const id = due.shift();
+        // Overtaken by other claims, each believes that there is more, until four find nothing.
+        if (id !== undefined) return Promise.resolve({ id, hasMore: attempted.length < LANES_PER_CHANNEL });
+        return empty.length < LANES_PER_CHANNEL ? new Promise((resolve) => empty.push(() => resolve(null))) : Promise.resolve(null);
+      },
+      attempt: ({ id }) => Promise.resolve(void attempted.push(id)).then(() => 'delivered'),
+    });
+    const first = lanes.run('nch_1');
+    await until(() => empty.length === LANES_PER_CHANNEL);
+    for (const answer of empty) answer();
+    await turn(turns);
+    due.push('dlv_late');
+    await Promise.all([first, lanes.run('nch_1')]);
+    t.is(attempted.at(-1), 'dlv_late', `after ${turns} turns`);
+  }
+});
+
+test('a stop lets what is under way end, claims nothing more, and says that there may be more', async (t) => {
+  const answers: (() => void)[] = [];
+  const { lanes, due, asked } = prepare({ attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))) });
+  due.push(...Array.from({ length: 10 }, (_, index) => `dlv_${index}`));
+  const run = lanes.run('nch_1');
+  await until(() => answers.length === LANES_PER_CHANNEL);
+  lanes.stop();
+  for (const answer of answers) answer();
+  t.deepEqual(await run, { outcomes: { delivered: LANES_PER_CHANNEL }, isCutShort: true });
+  t.is(due.length, 6);
+  const askedBefore = asked();
+  t.deepEqual(await lanes.run('nch_2'), { outcomes: {}, isCutShort: true });
+  t.is(asked(), askedBefore);
+});
+
+test('a claim that fails ends its lane; the caller hears of it when the other lanes have ended, and the next caller begins anew', async (t) => {
+  const answers: (() => void)[] = [];
+  const claims: (() => Promise<Claimed | null>)[] = [() => Promise.resolve({ id: 'dlv_1', hasMore: true }), () => Promise.reject(new Error('connection lost')), () => Promise.resolve(null)];
+  const lanes = createChannelLanes<Claimed>({
+    claim: () => (claims.shift() ?? (() => Promise.resolve(null)))(),
+    attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
+  });
+  let isOver = false;
+  const run = lanes.run('nch_1').finally(() => (isOver = true));
+  await until(() => claims.length === 1);
+  t.false(isOver);
+  answers[0]?.();
+  await t.throwsAsync(run, { message: 'connection lost' });
+  t.deepEqual(await lanes.run('nch_1'), { outcomes: {}, isCutShort: false });
+});
+
+test('several channels are worked for at once and reported together', async (t) => {
+  const due = new Map([['nch_1', ['dlv_1', 'dlv_2']], ['nch_2', ['dlv_3']], ['nch_3', []]]);
+  const claim = (channelId: string) => Promise.resolve(claimFrom(due.get(channelId) ?? []));
+  const lanes = createChannelLanes<Claimed>({ claim, attempt: ({ id }) => Promise.resolve(id === 'dlv_3' ? 'failed' : 'delivered') });
+  t.deepEqual(await runLanes(lanes, ['nch_1', 'nch_2', 'nch_3']), { outcomes: { delivered: 2, failed: 1 }, isCutShort: false });
+  lanes.stop();
+  t.true((await runLanes(lanes, ['nch_1'])).isCutShort);
+});
+
+test('of several channels one that fails is told of after the others are done', async (t) => {
+  const due = ['dlv_1'];
+  const claim = (channelId: string) => (channelId === 'nch_away' ? Promise.reject(new Error('connection lost')) : Promise.resolve(claimFrom(due)));
+  let delivered = 0;
+  const lanes = createChannelLanes<Claimed>({ claim, attempt: () => turn(20).then(() => ((delivered += 1), 'delivered')) });
+  await t.throwsAsync(runLanes(lanes, ['nch_away', 'nch_1']), { message: 'connection lost' });
+  t.is(delivered, 1);
+});
+
+/** Lanes over a list of what is due. */
+function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }) {
+  const due: string[] = [];
+  const begun: string[] = [];
+  let [asked, underWay, most] = [0, 0, 0];
+  const lanes = createChannelLanes<Claimed>({
+    claim: () => {
+      asked += 1;
+      return Promise.resolve(claimFrom(due));
+    },
+    attempt: async (claimed) => {
+      begun.push(claimed.id);
+      underWay += 1;
+      most = Math.max(most, underWay);
+      const outcome = await attempt(claimed);
+      // Nobody gets through at once.
+      await turn(3);
+      underWay -= 1;
+      return outcome;
+    },
+  });
+  return { lanes, due, begun, asked: () => asked, most: () => most };
+}
+
+function claimFrom(due: string[]): Claimed | null {
+  const id = due.shift();
+  return id === undefined ? null : { id, hasMore: due.length > 0 };
+}
+
+/** Lets everything else that is ready go first, so many times. */
+async function turn(times: number): Promise<void> {
+  for (let count = 0; count < times; count += 1) await Promise.resolve();
+}

@@ -1,0 +1,341 @@
+import test, { type ExecutionContext } from 'ava';
+import type { MonitorSettings } from '../../../core/monitor.ts';
+import { listIncidents } from '../../../models/history.ts';
+import { takePings } from '../../../models/heartbeats.ts';
+import { deleteMonitor, findMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors.ts';
+import { holdDoorOpen } from '../../../models/ping-door.ts';
+import { createEvaluator, type EvaluationOutcome } from '../../../workers/evaluate.ts';
+import { watchHeartbeats, type WatchRound } from '../../../workers/heartbeats/watch.ts';
+import { sweep } from '../../../workers/maintain/sweep.ts';
+import { addHeartbeat, FAIL, START, SUCCESS, type TestHeartbeat } from '../../helpers/heartbeats.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+
+const SECOND = 1000;
+
+/** Later than this after a deadline the door has been open long enough for the deadline to count, in seconds. */
+const TOLD_AFTER = 0.3;
+
+/** The door is held at least this often while it counts as open, in seconds. */
+const HELD_EVERY = 2;
+
+/** Heartbeats made at second 0 of a time that the test makes up: the door is held and heartbeats are watched at the seconds that it names. */
+async function stage(t: ExecutionContext) {
+  const runtime = await openTestRuntime(t);
+  const startMs = Date.now();
+  const at = (second: number) => Math.round(startMs + second * SECOND);
+  const outcomes: EvaluationOutcome[] = [];
+  const watch = (second: number): Promise<WatchRound> => {
+    const now = () => at(second);
+    return watchHeartbeats({ database: runtime.database, metrics: runtime.metrics, now, evaluate: createEvaluator({ ...runtime, now }), announce: (outcome) => void outcomes.push(outcome) });
+  };
+  let heldAt = 0;
+  /** After a stretch in which it was not held the door opens anew; returns how many heartbeats were forgiven for it. */
+  const reopen = (second: number) => {
+    heldAt = second;
+    return holdDoorOpen(runtime.database, () => at(second));
+  };
+  const keepOpen = async (until: number) => {
+    for (let second = heldAt + HELD_EVERY; second < until; second += HELD_EVERY) await reopen(second);
+    await reopen(until);
+  };
+  await reopen(0);
+  return {
+    runtime,
+    at,
+    outcomes,
+    watch,
+    reopen,
+    add: (settings?: Parameters<typeof addHeartbeat>[2]) => addHeartbeat(runtime, at(0), settings),
+    take: async (second: number, { token }: TestHeartbeat, ping = SUCCESS) => (await takePings(runtime.database, [{ token, ping }], at(second)))[0],
+    /** Keeps the door open until `from`, and from then on watches twice a second, as it is done in earnest. */
+    async live(from: number, to: number) {
+      for (let second = from; second <= to; second += 0.5) {
+        await keepOpen(second);
+        await watch(second);
+      }
+    },
+    changes: () => outcomes.flatMap(({ transitions }) => transitions.map(({ change }) => ({ to: change.to, cause: change.cause, at: (change.atMs - startMs) / SECOND }))),
+  };
+}
+
+async function stateOf(runtime: TestRuntime, { monitor }: TestHeartbeat): Promise<string | undefined> {
+  return (await findMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id }))?.monitor.state;
+}
+
+async function countOf(runtime: TestRuntime, table: string): Promise<number> {
+  return Number((await runtime.database.pool.query(`SELECT count(*) FROM ${table}`)).rows[0].count);
+}
+
+function patch(runtime: TestRuntime, { monitor }: TestHeartbeat, { nowMs, ...settings }: Partial<MonitorSettings> & { nowMs: number }) {
+  return updateMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs }, ({ monitor: current, secrets, agentIds }) => ({ settings: { ...current, ...settings }, secrets, agentIds }));
+}
+
+// One after the other: each test has connections of its own, and all at once they are more than a server takes.
+test.serial('a heartbeat is up with its first ping, down from the deadline that it misses, and up with the next ping, whatever its thresholds', async (t) => {
+  const { runtime, add, take, live, changes } = await stage(t);
+  const heartbeat = await add({ downAfterFailures: 5, upAfterSuccesses: 5 });
+  await take(0.5, heartbeat);
+  await live(1, 95);
+  t.is(await stateOf(runtime, heartbeat), 'down');
+  await take(100, heartbeat);
+  await live(100, 101);
+  t.deepEqual(changes(), [{ to: 'up', cause: null, at: 0.5 }, { to: 'down', cause: 'heartbeat_missed', at: 90.5 }, { to: 'up', cause: null, at: 100 }]);
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+  t.like(incident, { reason: 'No ping came in time: one is expected every 60 s and may be 30 s late', resolution: 'recovered', sourcesDown: ['service'] });
+});
+
+test.serial('a heartbeat that never hears anything is down from its first deadline, and is told once', async (t) => {
+  const { runtime, add, live, changes } = await stage(t);
+  const heartbeat = await add();
+  await live(0, 89.5);
+  t.is(await stateOf(runtime, heartbeat), 'pending');
+  await live(90, 400);
+  t.deepEqual(changes(), [{ to: 'down', cause: 'heartbeat_missed', at: 90 }]);
+  t.is(await countOf(runtime, 'heartbeat_observations'), 0);
+});
+
+test.serial('pings that come in time write no result and no transition after the first', async (t) => {
+  const { runtime, add, take, live, changes } = await stage(t);
+  const heartbeat = await add();
+  for (let second = 1; second < 600; second += 60) {
+    await take(second, heartbeat);
+    await live(second, second + 2);
+  }
+  t.is(changes().length, 1);
+  t.is(await countOf(runtime, 'check_results'), 1);
+  t.is(await countOf(runtime, 'heartbeat_pings'), 10);
+});
+
+test.serial('a failure takes down at once with the first line of what the job wrote, and the next success brings up', async (t) => {
+  const { runtime, add, take, watch, changes } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat);
+  await take(2, heartbeat, { kind: 'exit', exitStatus: 2, body: 'tar: disk full\nsecond line' });
+  await take(3, heartbeat, { kind: 'exit', exitStatus: 0, body: null });
+  await watch(3.5);
+  t.deepEqual(changes().map(({ to, cause }) => [to, cause]), [['up', null], ['down', 'heartbeat_failed'], ['up', null]]);
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+  t.is(incident?.reason, 'The job ended with exit status 2: "tar: disk full"');
+});
+
+test.serial('a failure is told even where it and its recovery lie between two looks', async (t) => {
+  const { add, take, watch, changes } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat);
+  await watch(1.1);
+  await take(1.2, heartbeat, FAIL);
+  await take(1.21, heartbeat);
+  await watch(1.5);
+  t.deepEqual(changes().map(({ to }) => to), ['up', 'down', 'up']);
+});
+
+test.serial('a run that does not end in time is down, and its end brings up and measures it', async (t) => {
+  const { runtime, add, take, live, changes, outcomes } = await stage(t);
+  const heartbeat = await add({ heartbeat: { maxDurationSeconds: 10 } });
+  await take(1, heartbeat);
+  await take(5, heartbeat, START);
+  await live(5, 16);
+  t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_overrun', at: 15 });
+  await take(25, heartbeat);
+  await live(25, 25.5);
+  t.deepEqual(changes().at(-1), { to: 'up', cause: null, at: 25 });
+  const evidence = outcomes.at(-1)?.transitions[0]?.change.evidence;
+  t.is(evidence?.sources[0]?.decidedBy[0]?.latencyMs, 20_000);
+  const { rows } = await runtime.database.pool.query('SELECT duration_ms FROM heartbeat_pings ORDER BY at DESC LIMIT 1');
+  t.is(rows[0]?.duration_ms, 20_000);
+});
+
+test.serial('a run that took longer than a result can hold is stored as the longest one that it can', async (t) => {
+  const { runtime, add, take, watch } = await stage(t);
+  const heartbeat = await add({ intervalSeconds: 86_400, heartbeatGraceSeconds: 2_592_000 });
+  await take(0.5, heartbeat, START);
+  await runtime.database.pool.query('UPDATE heartbeats SET run_started_at = run_started_at - 30 * 86400000::bigint');
+  await take(1, heartbeat);
+  await watch(1.5);
+  const { rows } = await runtime.database.pool.query('SELECT latency_ms FROM check_results');
+  t.is(rows[0]?.latency_ms, 2_147_483_647);
+});
+
+test.serial('a start is a sign of life and no verdict: it moves the deadline and leaves the state', async (t) => {
+  const { runtime, add, take, live } = await stage(t);
+  const heartbeat = await add();
+  await take(80, heartbeat, START);
+  await live(80, 120);
+  t.is(await stateOf(runtime, heartbeat), 'pending');
+  await live(120, 171);
+  t.is(await stateOf(runtime, heartbeat), 'down');
+});
+
+test.serial('pausing ends the waiting and the incident, pings meanwhile change nothing, and resuming waits anew', async (t) => {
+  const { runtime, at, add, take, live, changes } = await stage(t);
+  const heartbeat = await add();
+  const key = (second: number) => ({ tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(second) });
+  await live(80, 91);
+  await pauseMonitor(runtime.database, key(92));
+  t.is(await take(93, heartbeat), 'taken');
+  await live(93, 300);
+  t.is(await stateOf(runtime, heartbeat), 'paused');
+  t.is(await countOf(runtime, 'heartbeat_pings'), 1);
+  await resumeMonitor(runtime.database, key(300));
+  await live(300, 389);
+  t.is(await stateOf(runtime, heartbeat), 'pending');
+  await live(389, 391);
+  t.deepEqual(changes().map(({ to, at: second }) => [to, second]), [['down', 90], ['down', 390]]);
+});
+
+test.serial('what was seen before a pause decides nothing after the resume', async (t) => {
+  const { runtime, at, add, take, watch } = await stage(t);
+  const heartbeat = await add();
+  const key = { tenantId: runtime.tenantId, id: heartbeat.monitor.id };
+  await take(1, heartbeat, FAIL);
+  await pauseMonitor(runtime.database, { ...key, nowMs: at(2) });
+  await resumeMonitor(runtime.database, { ...key, nowMs: at(3) });
+  await watch(4);
+  t.is(await stateOf(runtime, heartbeat), 'pending');
+  await take(5, heartbeat);
+  await watch(6);
+  t.is(await stateOf(runtime, heartbeat), 'up');
+});
+
+test.serial('an edit moves the deadline at once, loses no ping that is not decided yet, and shows in the sentence of the next miss', async (t) => {
+  const { runtime, at, add, take, live, changes } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat);
+  await patch(runtime, heartbeat, { nowMs: at(2), intervalSeconds: 5, heartbeatGraceSeconds: 1, checkSpec: { heartbeat: { token: heartbeat.token, failEnabled: false } } });
+  await live(2, 9);
+  t.deepEqual(changes(), [{ to: 'up', cause: null, at: 1 }, { to: 'down', cause: 'heartbeat_missed', at: 8 }]);
+  const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+  t.is(incident?.reason, 'No ping came in time: one is expected every 5 s and may be 1 s late');
+  t.is(await take(10, heartbeat, FAIL), 'refused');
+});
+
+test.serial('a deleted heartbeat knows no ping any more and takes nothing undecided with it into the future', async (t) => {
+  const { runtime, at, add, take, watch } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat);
+  await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: heartbeat.monitor.id, nowMs: at(2) });
+  t.is(await take(3, heartbeat), 'unknown');
+  t.deepEqual(await watch(4), { missed: 0, decided: 0 });
+});
+
+test.serial('while no web process listens nobody is called missed, and afterwards who may have pinged in vain has as long as after a ping', async (t) => {
+  const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat);
+  await live(1, 2);
+  for (const second of [60, 95, 300]) await watch(second);
+  t.is(await reopen(300), 1);
+  await live(300, 389.5);
+  t.is(await stateOf(runtime, heartbeat), 'up');
+  await live(390, 391);
+  t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: 390 });
+});
+
+test.serial('a stretch without a web process forgives only heartbeats whose ping may have fallen into it', async (t) => {
+  const { runtime, add, take, live, reopen } = await stage(t);
+  const [soon, far, missedBefore] = [await add(), await add({ intervalSeconds: 600 }), await add({ intervalSeconds: 5, heartbeatGraceSeconds: 1 })];
+  await take(1, soon);
+  await take(1, far);
+  await live(1, 7);
+  t.is(await stateOf(runtime, missedBefore), 'down');
+  t.is(await reopen(57), 1);
+  await live(57.5, 146);
+  t.is(await stateOf(runtime, soon), 'up');
+  await live(146.5, 148);
+  t.is(await stateOf(runtime, soon), 'down');
+  t.is(await stateOf(runtime, far), 'up');
+  await live(148.5, 632);
+  t.is(await stateOf(runtime, far), 'down');
+});
+
+test.serial('a run under way gets the stretch without a web process on top of its time', async (t) => {
+  const { runtime, add, take, live, reopen, changes } = await stage(t);
+  const heartbeat = await add({ intervalSeconds: 600, heartbeat: { maxDurationSeconds: 20 } });
+  await take(1, heartbeat, START);
+  await live(1, 2);
+  t.is(await reopen(102), 1);
+  await live(102.5, 120.5);
+  t.is(await stateOf(runtime, heartbeat), 'pending');
+  await live(121, 122);
+  t.like(changes()[0], { to: 'down', cause: 'heartbeat_overrun' });
+});
+
+test.serial('many web processes that come back at once forgive once', async (t) => {
+  const { runtime, at, add } = await stage(t);
+  await add();
+  const forgiven = await Promise.all(Array.from({ length: 8 }, (_, index) => holdDoorOpen(runtime.database, () => at(80) + index)));
+  t.deepEqual(forgiven.toSorted(), [0, 0, 0, 0, 0, 0, 0, 1]);
+  const { rows } = await runtime.database.pool.query('SELECT due_at FROM heartbeats');
+  t.true(Math.abs(rows[0]?.due_at - at(170)) < 10);
+});
+
+test.serial('short pauses of the door forgive nobody', async (t) => {
+  const { runtime, at, add } = await stage(t);
+  await add();
+  for (let second = 2; second <= 90; second += 2) t.is(await holdDoorOpen(runtime.database, () => at(second)), 0);
+});
+
+test.serial('watchers at once tell each heartbeat once and lose none', async (t) => {
+  const { runtime, at, add, take, watch, outcomes } = await stage(t);
+  const heartbeats = await Promise.all(Array.from({ length: 60 }, () => add()));
+  for (const heartbeat of heartbeats.slice(0, 20)) await take(1, heartbeat);
+  await watch(2);
+  for (const heartbeat of heartbeats.slice(0, 10)) await take(50, heartbeat, FAIL);
+  for (let second = 2; second <= 92; second += 2) await holdDoorOpen(runtime.database, () => at(second));
+  await Promise.all(Array.from({ length: 4 }, () => watch(92)));
+  await watch(92.5);
+  const told = outcomes.flatMap(({ transitions }) => transitions).map(({ monitorId, change }) => `${monitorId} ${change.to}`);
+  t.is(told.length, 20 + 60);
+  t.is(new Set(told).size, told.length);
+  t.is(await countOf(runtime, 'heartbeat_observations'), 0);
+});
+
+test.serial('a watcher that dies between deciding and tidying up makes the next one repeat nothing', async (t) => {
+  const { runtime, add, take, at, watch, changes } = await stage(t);
+  const heartbeat = await add();
+  await take(1, heartbeat, FAIL);
+  const now = () => at(1.5);
+  const evaluate = createEvaluator({ ...runtime, now });
+  const dying = watchHeartbeats({
+    database: runtime.database,
+    metrics: runtime.metrics,
+    now,
+    evaluate: async (results) => {
+      await evaluate(results);
+      throw new Error('killed');
+    },
+    announce: () => undefined,
+  });
+  await t.throwsAsync(dying, { message: 'killed' });
+  t.like(await watch(2), { decided: 1 });
+  t.deepEqual(changes(), []);
+  t.is(await stateOf(runtime, heartbeat), 'down');
+  t.is(await countOf(runtime, 'transitions'), 1);
+});
+
+test.serial('what was seen long ago, because nobody watched, still decides', async (t) => {
+  const { runtime, add, take, watch } = await stage(t);
+  const heartbeat = await add({ intervalSeconds: 1, heartbeatGraceSeconds: 86_400 });
+  await take(1, heartbeat);
+  await watch(4000);
+  t.is(await stateOf(runtime, heartbeat), 'up');
+});
+
+test.serial('the sweep leaves heartbeats alone, however long they are silent', async (t) => {
+  const { runtime, at, add, take, watch } = await stage(t);
+  const [silent, pinged] = [await add({ intervalSeconds: 10 }), await add({ intervalSeconds: 10 })];
+  await take(1, pinged);
+  await watch(2);
+  for (let second = 0; second <= 600; second += 10) t.is((await sweep({ ...runtime, now: () => at(second) })).transitions, 0);
+  t.is(await stateOf(runtime, silent), 'pending');
+  t.is(await stateOf(runtime, pinged), 'up');
+});
+
+test.serial(`a deadline counts ${TOLD_AFTER} s after it, when pings that came in time are in the database`, async (t) => {
+  const { add, watch, reopen } = await stage(t);
+  await add({ intervalSeconds: 2, heartbeatGraceSeconds: 0 });
+  await reopen(2.1);
+  t.is((await watch(2.1)).missed, 0);
+  await reopen(2 + TOLD_AFTER);
+  t.is((await watch(2 + TOLD_AFTER)).missed, 1);
+});

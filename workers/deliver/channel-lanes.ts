@@ -1,0 +1,125 @@
+/** Attempts under way at one channel at a time, in one process (D-54). */
+export const LANES_PER_CHANNEL = 4;
+
+/** What came of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found nothing left. */
+export type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
+
+export type ChannelLanes = {
+  /**
+   * Works off what the channel has due, in the claims' order. Resolves at once, with no outcomes, where lanes of the channel are at work: they
+   * will find what the caller came for. Rejects with the first failure of a claim or an attempt, after the last lane has ended.
+   */
+  run(channelId: string): Promise<LanesResult>;
+  /** Lets every lane finish the attempt in its hand and claim no other. */
+  stop(): void;
+};
+
+export type LaneWork<Claimed extends { hasMore: boolean }> = {
+  /** Claims the channel's next due attempt, and says whether it saw more; null = nothing is due that others have not claimed. */
+  claim: (channelId: string) => Promise<Claimed | null>;
+  /** Makes the attempt, and says what it came to. */
+  attempt: (claimed: Claimed) => Promise<string>;
+};
+
+type Channel = {
+  id: string;
+  lanesAtWork: number;
+  /** Calls of `run` so far, and as many of them as had come when a claim was asked that then saw all there was. */
+  arrivals: number;
+  servedArrivals: number;
+  result: LanesResult;
+  failures: unknown[];
+  ended: PromiseWithResolvers<LanesResult>;
+};
+
+/**
+ * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing is left, so that a
+ * receiver that hangs holds its lanes and nobody else's. The first caller of a channel waits for all its lanes; memory follows the channels
+ * at work. What a caller comes for must be visible to a claim before it calls.
+ */
+export function createChannelLanes<Claimed extends { hasMore: boolean }>({ claim, attempt }: LaneWork<Claimed>): ChannelLanes {
+  const channels = new Map<string, Channel>();
+  let isStopped = false;
+
+  const openLane = (channel: Channel): void => {
+    if (channel.lanesAtWork < LANES_PER_CHANNEL && mayHaveMore(channel)) void work(channel);
+  };
+
+  const work = async (channel: Channel): Promise<void> => {
+    channel.lanesAtWork += 1;
+    try {
+      // From this look on until the lane has left nothing may wait: who came in between would count on a lane that is gone.
+      while (mayHaveMore(channel)) {
+        if (isStopped) {
+          channel.result.isCutShort = true;
+          return;
+        }
+        await advance(channel);
+      }
+    } catch (error) {
+      channel.failures.push(error);
+    } finally {
+      leaveLane(channel);
+    }
+  };
+
+  const advance = async (channel: Channel): Promise<void> => {
+    // Who comes while the claim is out may come for what it cannot see yet.
+    const { arrivals } = channel;
+    const claimed = await claim(channel.id);
+    if (claimed?.hasMore !== true) channel.servedArrivals = Math.max(channel.servedArrivals, arrivals);
+    if (claimed === null) return;
+    openLane(channel);
+    addOutcome(channel.result, await attempt(claimed), 1);
+  };
+
+  const leaveLane = (channel: Channel): void => {
+    channel.lanesAtWork -= 1;
+    if (channel.lanesAtWork > 0) return;
+    channels.delete(channel.id);
+    if (channel.failures.length > 0) channel.ended.reject(channel.failures[0]);
+    else channel.ended.resolve(channel.result);
+  };
+
+  return {
+    async run(channelId) {
+      const atWork = channels.get(channelId);
+      const channel = atWork ?? newChannel(channelId);
+      channels.set(channelId, channel);
+      channel.arrivals += 1;
+      openLane(channel);
+      return atWork === undefined ? await channel.ended.promise : noResult();
+    },
+    stop() {
+      isStopped = true;
+    },
+  };
+}
+
+/** Runs the lanes of several channels and adds up what came of them. Waits for the slowest; rejects only then, with the first failure. */
+export async function runLanes(lanes: ChannelLanes, channelIds: readonly string[]): Promise<LanesResult> {
+  const runs = await Promise.allSettled(channelIds.map((channelId) => lanes.run(channelId)));
+  const sum = noResult();
+  for (const run of runs) {
+    if (run.status === 'rejected') throw run.reason;
+    for (const [outcome, count] of Object.entries(run.value.outcomes)) addOutcome(sum, outcome, count);
+    sum.isCutShort ||= run.value.isCutShort;
+  }
+  return sum;
+}
+
+function addOutcome({ outcomes }: LanesResult, outcome: string, count: number): void {
+  outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
+}
+
+function mayHaveMore({ arrivals, servedArrivals }: Channel): boolean {
+  return servedArrivals < arrivals;
+}
+
+function newChannel(id: string): Channel {
+  return { id, lanesAtWork: 0, arrivals: 0, servedArrivals: 0, result: noResult(), failures: [], ended: Promise.withResolvers() };
+}
+
+function noResult(): LanesResult {
+  return { outcomes: {}, isCutShort: false };
+}

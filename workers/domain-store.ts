@@ -1,0 +1,16 @@
+import type { Database } from '../models/database.ts';
+import { claimDomain, findDomain, storeDomain } from '../models/domains.ts';
+import { endTurn, findRdapService, takeTurn } from '../models/registries.ts';
+import type { DomainStore } from '../probes/domain/store.ts';
+
+/** The knowledge of domains in PostgreSQL, for all processes that look domains up. */
+export function domainStoreOf(database: Database): DomainStore {
+  return {
+    read: (name) => findDomain(database, name),
+    claim: (name, when) => claimDomain(database, name, when),
+    write: (facts) => storeDomain(database, facts),
+    findRdapService: (tld) => findRdapService(database, tld),
+    takeTurn: (server, when) => takeTurn(database, server, when),
+    endTurn: (server, when) => endTurn(database, server, when),
+  };
+}

@@ -1,0 +1,54 @@
+import { judgeHeartbeat } from '../../core/heartbeat/judge.ts';
+import type { MeasuredResult } from '../../models/check-results.ts';
+import { forgetSights, isAnythingWaiting, listSights, takeMissed, type PendingSight } from '../../models/heartbeat-watch.ts';
+import { runOn } from '../../models/sql.ts';
+import type { EvaluationOutcome } from '../evaluate.ts';
+import type { WorkerMetrics } from '../metrics.ts';
+import type { Runtime } from '../runtime.ts';
+
+export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
+  metrics: Pick<WorkerMetrics, 'heartbeatsMissed' | 'resultsStored'>;
+  evaluate: (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome>;
+  /** Hands on what was decided; nobody waits for it. */
+  announce: (outcome: EvaluationOutcome) => void;
+};
+
+/** What a round did: deadlines that passed, and things seen that were decided. */
+export type WatchRound = { missed: number; decided: number };
+
+/** Deadlines, and things seen, of one round. */
+const MOST_A_ROUND = 500;
+
+/** A run longer than this shows as this: what a result's latency can hold, in milliseconds (24 days). */
+const MAX_LATENCY_MS = 2_147_483_647;
+
+/**
+ * Looks once for deadlines that passed and decides everything that was seen of heartbeats (D-29), straight on PostgreSQL: it works while the
+ * queues are away. A round that breaks off, or that another process makes at the same time, changes nothing: results are known by their time.
+ */
+export async function watchHeartbeats(dependencies: WatchDependencies): Promise<WatchRound> {
+  if (!(await isAnythingWaiting(dependencies.database))) return { missed: 0, decided: 0 };
+  const run = runOn(dependencies.database.pool);
+  const missed = await takeMissed(run, MOST_A_ROUND);
+  if (missed > 0) dependencies.metrics.heartbeatsMissed(missed);
+  const sights = await listSights(run, MOST_A_ROUND);
+  if (sights.length > 0) {
+    const outcome = await dependencies.evaluate(sights.map(resultOf));
+    await forgetSights(run, sights);
+    const oldestMs = Math.min(...sights.map(({ observation }) => observation.startedAt));
+    dependencies.metrics.resultsStored({ count: outcome.stored, lagMs: dependencies.now() - oldestMs });
+    dependencies.announce(outcome);
+  }
+  return { missed, decided: sights.length };
+}
+
+/** True where more may be waiting than one round takes. */
+export function isFull({ missed, decided }: WatchRound): boolean {
+  return missed === MOST_A_ROUND || decided === MOST_A_ROUND;
+}
+
+function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingSight): MeasuredResult {
+  const { verdict, cause, reason } = judgeHeartbeat({ observation, settings });
+  const latencyMs = observation.latencyMs === null ? null : Math.min(observation.latencyMs, MAX_LATENCY_MS);
+  return { monitorNo, agentNo, checksVersion, dueAtMs: observation.startedAt, verdict, cause, reason, latencyMs, httpStatus: null };
+}

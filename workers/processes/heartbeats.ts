@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { announce } from '../announce.ts';
+import { createEvaluator, type EvaluationOutcome } from '../evaluate.ts';
+import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
+import type { RunningProcess, Runtime } from '../runtime.ts';
+
+/** How often heartbeats are looked at, in milliseconds: part of how soon a missed ping is told. */
+const ROUND_EVERY_MS = 500;
+
+/** Starts watching heartbeats; several processes that do so do no harm. A round that fails is made up for by the next. */
+export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
+  const { database, log, now, newId, publicUrl, metrics } = runtime;
+  const stopping = new AbortController();
+  const announcements = new Set<Promise<void>>();
+  const dependencies = {
+    database,
+    metrics,
+    now,
+    evaluate: createEvaluator({ database, now, newId, publicUrl }),
+    announce(outcome: EvaluationOutcome) {
+      const announced = announce(runtime, outcome).finally(() => announcements.delete(announced));
+      announcements.add(announced);
+    },
+  };
+  const watch = async () => {
+    while (!stopping.signal.aborted) {
+      const round = await watchHeartbeats(dependencies).catch((error: unknown) => {
+        log.warn({ err: error }, 'heartbeats.not_watched');
+        return null;
+      });
+      if (round === null || !isFull(round)) await delay(ROUND_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const watching = watch();
+  return {
+    name: 'heartbeats',
+    async stop() {
+      stopping.abort();
+      await watching;
+      await Promise.all(announcements);
+    },
+  };
+}
