@@ -2,6 +2,7 @@ import test from 'ava';
 import { judgeTcp } from '../../core/transport/judge-tcp.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
+import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { transportTarget } from '../helpers/transport-target.ts';
 
@@ -22,5 +23,18 @@ for (const request of REQUESTS) {
     t.is(judgeTcp({ target: up, observation, search }).verdict, 'up');
     const down = transportTarget('tcp', { target: host, transport: { ...request, expect: 'SSH-' }, timeoutMs: 500 });
     t.is(judgeTcp({ target: down, observation: await probe(down), search }).cause, 'tcp_mismatch');
+  });
+}
+
+// Where the runner has none to start, the runner says so.
+for (const { redisUrl } of listQueueBackends().filter((backend) => backend.redisUrl !== null)) {
+  test('a real Redis says PONG, and nothing else', async (t) => {
+    const { host } = new URL(redisUrl ?? '');
+    const verdictFor = async (expect: string) => {
+      const target = transportTarget('tcp', { target: host, transport: { payload: String.raw`PING\r\n`, expect }, timeoutMs: 1000 });
+      return judgeTcp({ target, observation: await probe(target), search });
+    };
+    t.is((await verdictFor('+PONG')).verdict, 'up');
+    t.is((await verdictFor('-ERR')).cause, 'tcp_mismatch');
   });
 }
