@@ -12,7 +12,7 @@ const BLANK_OR_CONTROL = /[\s\p{Cc}]/u;
 const HOST_AND_PORT = /^(?<host>\[[^\]]*\]|[^:[\]]+):(?<port>\d{1,5})$/;
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 const DOTTED_NUMBERS = /^\d+\.\d+\.\d+\.\d+$/;
-const VENDOR_ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
+const VENDOR_ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i;
 const MAX_HOST_LENGTH = 253;
 
 /**

@@ -16,9 +16,9 @@ export type VendorPage = {
   isInCatalogue: boolean;
 };
 
-/** The page that a target stands for: a vendor's id, or the URL of any page on its host; null where it is neither an id of the catalogue nor a URL. */
+/** The page that a target stands for: a vendor's id in any case, or the URL of any page on its host; null where it is neither an id of the catalogue nor a URL. */
 export function findVendorPage(target: string): VendorPage | null {
-  const vendor = VENDORS.find(({ id }) => id === target);
+  const vendor = VENDORS.find(({ id }) => id === target.toLowerCase());
   if (vendor !== undefined) return pageOf(vendor);
   if (!target.includes('://') || !parseTarget('vendor', target).ok) return null;
   const url = new URL(target);

@@ -14,7 +14,7 @@ const GOOD: Record<MonitorType, string[]> = {
     'dns://192.0.2.53/example.com', 'DNS://ns1.example.com:5353/_sip._udp.example.com', 'dns://[2001:db8::53]/example.com', 'dns://[2001:db8::53]:5353/192.0.2.1',
   ],
   domain: ['example.com', 'www.example.co.uk', 'EXAMPLE.com.'],
-  vendor: ['github', 'aws', 'https://www.githubstatus.com/'],
+  vendor: ['github', 'GitHub', 'aws', 'https://www.githubstatus.com/'],
   heartbeat: ['', 'anything at all'],
 };
 

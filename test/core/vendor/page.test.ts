@@ -63,3 +63,7 @@ test('AWS is read from its events, and from the feeds of a few components where 
   t.deepEqual(urls(['ec2:us-east-1', 'iam:global']), [events, ['https://status.aws.amazon.com/rss/ec2-us-east-1.rss', 'https://status.aws.amazon.com/rss/iam.rss']]);
   return t.deepEqual(urls(Array.from({ length: 11 }, () => 'ec2:us-east-1')), [events]);
 });
+
+test('a vendor is found however its id is written', (t) => {
+  t.deepEqual(findVendorPage('GitHub'), findVendorPage('github'));
+});
