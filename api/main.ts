@@ -1,8 +1,9 @@
 import '../config/thread-pool.ts';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { readFleetEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
+import { collectProcessMetrics } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, requireDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
@@ -19,7 +20,7 @@ async function main(): Promise<void> {
   const { databaseUrl, secretKeys } = environment;
   const log = createLogger({ process: 'web', level: environment.logLevel });
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry);
   const database = openApiDatabase({
     databaseUrl,
     secrets: createSecretBox(secretKeys),

@@ -62,7 +62,7 @@ async function loadOn({ isQuick, report, withStand }: BenchContext, backend: Bac
     report.figure(`${backend}: start lateness p50 ${readable(lateness(0.5))} ms, p99 ${readable(lateness(0.99))} ms, the latest under ${readable(lateness(1))} ms`);
     const witnessed = (nanoseconds: number) => `${readable(Math.max(0, nanoseconds / 1e6 - WITNESS_MS))} ms`;
     report.figure(`meanwhile an idle process woke up late by ${witnessed(witness.percentile(99))} (p99), ${witnessed(witness.max)} at the most: what else the machine did`);
-    report.figure(`${backend}: the event loop stood still for at most ${readable((scrapes[1].get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN) * 1000)} ms`);
+    report.figure(`${backend}: the event loop stood still (or waited 100 ms to be looked at) for at most ${readable((scrapes[1].get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN) * 1000)} ms`);
     report.figure(`${backend}: ${readable(stored?.count ?? 0)} results stored of ${readable(due)} due${isQuick ? ', give or take a phase' : ''}`);
     if (!isQuick) report.bound({ name: `ticks missed on ${backend}`, value: due - (stored?.count ?? 0), unit: '', atMost: 0 });
     report.bound({ name: `start lateness p99 on ${backend}`, value: lateness(0.99), unit: ' ms', atMost: LATENESS_MS });

@@ -1,10 +1,11 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { openApiDatabase } from '../api/database.ts';
 import { serveApi, type RunningApi } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
 import { createLogger } from '../config/logger.ts';
+import { collectProcessMetrics } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { closeDatabase } from '../models/database.ts';
@@ -45,7 +46,7 @@ export async function startService(environment: Environment, say: (text: string)
     await migrateQueues(databaseUrl);
     const log = createLogger({ process: 'spotcheck', level: environment.logLevel });
     const registry = new Registry();
-    collectDefaultMetrics({ register: registry });
+    collectProcessMetrics(registry);
     const { runtime, close: closeRuntime } = openRuntime({
       databaseUrl,
       redisUrls: environment.redisUrl?.split(',') ?? [],

@@ -8,17 +8,20 @@ import type { Run } from './sql.ts';
 export type PendingSight = { monitorNo: number; agentNo: number; checksVersion: number; observation: HeartbeatObservation; settings: HeartbeatSettings };
 
 /**
- * Whether a deadline may be taken or something seen waits to be decided: one prepared look, because it is asked all the time and the answer is
- * mostly no. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
+ * Whether a deadline may be taken or something seen waits to be decided (`due`), nothing of the kind (`quiet`), or no heartbeat waits for a ping
+ * at all (`none`): one prepared look, because it is asked all the time and the answer is mostly no. The smallest deadline comes from its index,
+ * where EXISTS would be planned as a scan of the table.
  */
-export async function isAnythingWaiting(database: Database): Promise<boolean> {
+export async function lookAround(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
-    name: 'is-any-heartbeat-waiting',
+    name: 'look-around-heartbeats',
     text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT at - $1::bigint FROM service_marks WHERE name = $2)
                   OR EXISTS (SELECT 1 FROM heartbeat_observations) AS is_waiting`,
     values: [COMMIT_SLACK_MS, DOOR_MARK],
   });
-  return rows[0]?.is_waiting === true;
+  const isWaiting = rows[0]?.is_waiting ?? null;
+  if (isWaiting === null) return 'none';
+  return isWaiting ? 'due' : 'quiet';
 }
 
 /**

@@ -20,16 +20,19 @@ const CHUNK = 5000;
 /**
  * Says that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL was away, the heartbeats
  * that may have pinged in vain are forgiven, by one process and before the mark moves: nobody is called missed for our own absence. Returns
- * how many were forgiven.
+ * how many were forgiven, and whether there is any heartbeat at all. A mark that a crash loses is older than the truth, which forgives more.
  */
-export async function holdDoorOpen(database: Database, now: () => number): Promise<number> {
-  const held = await database.pool.query({
+export async function holdDoorOpen(database: Database, now: () => number): Promise<{ forgiven: number; isAwaited: boolean }> {
+  const { rows } = await database.pool.query<{ is_awaited: boolean }>({
     name: 'hold-ping-door',
-    text: 'UPDATE service_marks SET at = greatest(at, $2::bigint) WHERE name = $1 AND at >= $2::bigint - $3::bigint',
+    text: `UPDATE service_marks SET at = greatest(at, $2::bigint)
+           WHERE name = $1 AND at >= $2::bigint - $3::bigint AND set_config('synchronous_commit', 'off', true) = 'off'
+           RETURNING EXISTS (SELECT 1 FROM heartbeats) AS is_awaited`,
     values: [DOOR_MARK, now(), CLOSED_AFTER_MS],
   });
-  if (held.rowCount !== 0) return 0;
-  return (await withAdvisoryLock(database, 'ping door', () => reopen(runOn(database.pool), now))) ?? 0;
+  const [held] = rows;
+  if (held !== undefined) return { forgiven: 0, isAwaited: held.is_awaited };
+  return { forgiven: (await withAdvisoryLock(database, 'ping door', () => reopen(runOn(database.pool), now))) ?? 0, isAwaited: true };
 }
 
 async function reopen(run: Run, now: () => number): Promise<number> {

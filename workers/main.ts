@@ -1,8 +1,9 @@
 import '../config/thread-pool.ts';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import { readFleetEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
+import { collectProcessMetrics } from '../config/process-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
 import { requireDatabase } from '../models/database.ts';
@@ -43,7 +44,7 @@ async function main(name: string): Promise<void> {
   }
   const environment = readFleetEnvironment(process.env, name === 'check' ? ['AGENT_REGION'] : []);
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry);
   const log = createLogger({ process: name, level: environment.logLevel });
   const { runtime, close } = openRuntime({
     databaseUrl: environment.databaseUrl,

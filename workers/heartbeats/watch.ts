@@ -1,6 +1,6 @@
 import { judgeHeartbeat } from '../../core/heartbeat/judge.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
-import { forgetSights, isAnythingWaiting, listSights, takeMissed, type PendingSight } from '../../models/heartbeat-watch.ts';
+import { forgetSights, listSights, lookAround, takeMissed, type PendingSight } from '../../models/heartbeat-watch.ts';
 import { runOn } from '../../models/sql.ts';
 import type { EvaluationOutcome } from '../evaluate.ts';
 import type { WorkerMetrics } from '../metrics.ts';
@@ -13,8 +13,8 @@ export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
   announce: (outcome: EvaluationOutcome) => void;
 };
 
-/** What a round did: deadlines that passed, and things seen that were decided. */
-export type WatchRound = { missed: number; decided: number };
+/** What a round did: deadlines that passed, and things seen that were decided. `isAwake`: there are heartbeats that wait for pings. */
+export type WatchRound = { missed: number; decided: number; isAwake: boolean };
 
 /** Deadlines, and things seen, of one round. */
 const MOST_A_ROUND = 500;
@@ -27,7 +27,8 @@ const MAX_LATENCY_MS = 2_147_483_647;
  * queues are away. A round that breaks off, or that another process makes at the same time, changes nothing: results are known by their time.
  */
 export async function watchHeartbeats(dependencies: WatchDependencies): Promise<WatchRound> {
-  if (!(await isAnythingWaiting(dependencies.database))) return { missed: 0, decided: 0 };
+  const seen = await lookAround(dependencies.database);
+  if (seen !== 'due') return { missed: 0, decided: 0, isAwake: seen === 'quiet' };
   const run = runOn(dependencies.database.pool);
   const missed = await takeMissed(run, MOST_A_ROUND);
   if (missed > 0) dependencies.metrics.heartbeatsMissed(missed);
@@ -39,11 +40,11 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
     dependencies.metrics.resultsStored({ count: outcome.stored, lagMs: dependencies.now() - oldestMs });
     dependencies.announce(outcome);
   }
-  return { missed, decided: sights.length };
+  return { missed, decided: sights.length, isAwake: true };
 }
 
 /** True where more may be waiting than one round takes. */
-export function isFull({ missed, decided }: WatchRound): boolean {
+export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided'>): boolean {
   return missed === MOST_A_ROUND || decided === MOST_A_ROUND;
 }
 

@@ -4,8 +4,8 @@ import { createEvaluator, type EvaluationOutcome } from '../evaluate.ts';
 import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** How often heartbeats are looked at, in milliseconds: part of how soon a missed ping is told. */
-const ROUND_EVERY_MS = 500;
+/** How often heartbeats are looked at, in milliseconds: part of how soon a missed ping is told. Where none waits for a ping, less often will do. */
+const ROUND_EVERY_MS = { awake: 500, asleep: 2000 } as const;
 
 /** Starts watching heartbeats; several processes that do so do no harm. A round that fails is made up for by the next. */
 export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
@@ -28,7 +28,8 @@ export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
         log.warn({ err: error }, 'heartbeats.not_watched');
         return null;
       });
-      if (round === null || !isFull(round)) await delay(ROUND_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      const pauseMs = round?.isAwake === false ? ROUND_EVERY_MS.asleep : ROUND_EVERY_MS.awake;
+      if (round === null || !isFull(round)) await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };
   const watching = watch();
