@@ -57,6 +57,8 @@ test('monitors are filtered by type, status, enabled and a text in name or targe
 });
 
 const BAD_QUERIES: [string, RegExp][] = [
+  ['/v1/monitors?limit=0x10', /^limit must be a whole number in decimal digits, got "0x10"$/],
+  ['/v1/incidents?since=1e2', /^since must be a whole number in decimal digits, got "1e2"$/],
   ['/v1/monitors?limit=0', /^limit must be a whole number from 1 to 1000, got 0$/],
   ['/v1/monitors?limit=1001', /^limit must be a whole number from 1 to 1000, got 1001$/],
   ['/v1/monitors?limit=ten', /^limit must be a whole number from 1 to 1000, got "ten"$/],
