@@ -3,6 +3,7 @@ import type { CheckTarget } from '../core/monitor.ts';
 import { createHttpProbe } from '../probes/http.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { measureCpuSeconds } from './probe-rate.ts';
 import { forkChild } from './stand/program.ts';
 
 const WARM_UP_ROUNDS = 3;
@@ -36,7 +37,7 @@ async function compare(url: string, rounds: number): Promise<Contestant[]> {
   ];
   for (let round = 0; round < rounds; round += 1) {
     for (const { run, samples } of contestants) {
-      const microseconds = await measureCpu(run);
+      const microseconds = (await measureCpuSeconds(run, { probes: PROBES_A_ROUND, inFlight: IN_FLIGHT })) * 1_000_000;
       if (round >= WARM_UP_ROUNDS) samples.push(microseconds);
     }
   }
@@ -55,19 +56,4 @@ function getBare(url: string): Promise<void> {
 
 function targetOf(url: string, bodyMatch: string | null): CheckTarget {
   return { type: 'http', target: url, timeoutMs: 10_000, method: 'GET', expectedStatus: '2xx', bodyMatch, followRedirects: true, checkSpec: {}, secrets: {} };
-}
-
-async function measureCpu(run: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage();
-  let started = 0;
-  await Promise.all(
-    Array.from({ length: IN_FLIGHT }, async () => {
-      while (started < PROBES_A_ROUND) {
-        started += 1;
-        await run();
-      }
-    }),
-  );
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / PROBES_A_ROUND;
 }

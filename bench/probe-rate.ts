@@ -8,23 +8,24 @@ const IN_FLIGHT = 50;
 export async function measureProbeRate(probe: () => Promise<unknown>, { isQuick }: { isQuick: boolean }): Promise<number> {
   const rates: number[] = [];
   for (let round = 0; round < WARM_UP_ROUNDS + (isQuick ? 3 : 12); round += 1) {
-    const rate = await measureRound(probe);
+    const rate = 1 / (await measureCpuSeconds(probe, { probes: PROBES_A_ROUND, inFlight: IN_FLIGHT }));
     if (round >= WARM_UP_ROUNDS) rates.push(rate);
   }
   return median(rates);
 }
 
-async function measureRound(probe: () => Promise<unknown>): Promise<number> {
+/** CPU seconds of this process that one of so many probes took, some of them under way at a time. */
+export async function measureCpuSeconds(probe: () => Promise<unknown>, { probes, inFlight }: { probes: number; inFlight: number }): Promise<number> {
   const before = process.cpuUsage();
   let started = 0;
   await Promise.all(
-    Array.from({ length: IN_FLIGHT }, async () => {
-      while (started < PROBES_A_ROUND) {
+    Array.from({ length: inFlight }, async () => {
+      while (started < probes) {
         started += 1;
         await probe();
       }
     }),
   );
   const { user, system } = process.cpuUsage(before);
-  return (PROBES_A_ROUND / (user + system)) * 1_000_000;
+  return (user + system) / 1_000_000 / probes;
 }
