@@ -11,6 +11,8 @@ import { createOwnResolvers, readSystemServers } from './dns/own-resolvers.ts';
 import type { OwnResolvers, OwnResolversWatch } from './dns/own-resolvers.ts';
 import { createPanel } from './dns/panel.ts';
 import type { Panel } from './dns/panel.ts';
+import { createResolverPool } from './dns/resolver-pool.ts';
+import type { ResolverPool } from './dns/resolver-pool.ts';
 
 /** What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The guard is for servers that targets name; these resolvers and the system's are the operator's own choice. */
 export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[] };
@@ -20,15 +22,16 @@ export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservat
 
 /** Opens the dns probe: one name's records, asked of the system's resolvers or of the server that the target names, under one deadline, measured and not judged (D-26). `ownServers` are the resolvers of a target that names no server. The probe rejects only where our own machine lacks something. */
 export function openDnsProbe({ allowPrivateNetwork, dnsResolvers }: DnsEnvironment, ownServers = readSystemServers): OpenDnsProbe {
-  const ownResolvers = createOwnResolvers(ownServers);
+  const resolvers = createResolverPool();
+  const ownResolvers = createOwnResolvers(ownServers, resolvers);
   const panel = createPanel(dnsResolvers);
   return {
-    probe: (target) => new DnsCheck(target, { allowPrivateNetwork, ownResolvers, panel }).run(),
+    probe: (target) => new DnsCheck(target, { allowPrivateNetwork, resolvers, ownResolvers, panel }).run(),
     close: async () => panel.close(),
   };
 }
 
-type Means = { allowPrivateNetwork: boolean; ownResolvers: OwnResolvers; panel: Panel };
+type Means = { allowPrivateNetwork: boolean; resolvers: ResolverPool; ownResolvers: OwnResolvers; panel: Panel };
 
 class DnsCheck {
   readonly #target: CheckTarget;
@@ -63,7 +66,7 @@ class DnsCheck {
 
     const question = { name, types: dnsQuestionTypes(this.#target), deadlineMs: this.#remainingMs() };
     const [{ answers, measured }, opinions] = await Promise.all([
-      inquire({ ...question, servers: found.servers }).then((given) => ({ answers: given, measured: this.#measured() })),
+      inquire({ ...question, servers: found.servers, resolvers: this.#means.resolvers }).then((given) => ({ answers: given, measured: this.#measured() })),
       this.#target.checkSpec.dns?.crossCheck ? this.#means.panel.ask(question) : [],
     ]);
     if (hasFailed(answers, 'unreachable')) await requireDescriptors();

@@ -1,13 +1,14 @@
-import { Resolver } from 'node:dns/promises';
+import type { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsAnswers } from '../../core/dns/observation.ts';
 import type { DnsRecordType } from '../../core/dns/records.ts';
 import { ask } from './ask.ts';
+import type { ResolverPool } from './resolver-pool.ts';
 
 /** Questions about one name. */
 export type DnsQuestion = { name: string; types: readonly DnsRecordType[] };
 
-/** Questions and whom to put them to: servers (`address` or `address:port`) of equal rank, at least one. Milliseconds for everything. */
-export type DnsInquiry = DnsQuestion & { servers: readonly string[]; deadlineMs: number };
+/** Questions, whom to put them to (servers of equal rank, at least one, as `address` or `address:port`) and by what means. Milliseconds for everything, at most 10,000. */
+export type DnsInquiry = DnsQuestion & { servers: readonly string[]; resolvers: ResolverPool; deadlineMs: number };
 
 /** The first repetition comes after a quarter of the time, at most after this; each further pause is twice as long. */
 const MAX_FIRST_PAUSE_MS = 1000;
@@ -22,7 +23,7 @@ type Settle = { resolve: (answers: DnsAnswers) => void; reject: (error: unknown)
 class RunningInquiry {
   readonly #inquiry: DnsInquiry;
   readonly #settle: Settle;
-  readonly #endsAt: number;
+  /** One for each round so far. */
   readonly #resolvers: Resolver[] = [];
   readonly #answers = new Map<DnsRecordType, DnsAnswer>();
   /** Types without a final answer: how many rounds have not yet failed for each. */
@@ -33,15 +34,14 @@ class RunningInquiry {
   constructor(inquiry: DnsInquiry, settle: Settle) {
     this.#inquiry = inquiry;
     this.#settle = settle;
-    this.#endsAt = performance.now() + inquiry.deadlineMs;
     this.#open = new Map(inquiry.types.map((type) => [type, 0]));
   }
 
   start(): void {
     const { deadlineMs } = this.#inquiry;
+    this.#askNext();
     this.#deadline = setTimeout(() => this.#finish(), deadlineMs);
     this.#repeatAfter(Math.min(deadlineMs / 4, MAX_FIRST_PAUSE_MS));
-    this.#askNext();
   }
 
   #repeatAfter(pauseMs: number): void {
@@ -54,10 +54,10 @@ class RunningInquiry {
   // c-ares forgets a try when it begins the next one and takes no late answer to it, which would turn every slow server into a
   // silent one. So each round is a resolver of its own, which tries once and then waits to the end.
   #askNext(): void {
-    const { servers } = this.#inquiry;
+    const { servers, resolvers } = this.#inquiry;
     const server = servers[this.#resolvers.length % servers.length];
-    const resolver = new Resolver({ timeout: Math.max(1, Math.ceil(this.#endsAt - performance.now())), tries: 1 });
-    if (server !== undefined) resolver.setServers([server]);
+    if (server === undefined) throw new Error('An inquiry needs a server to ask');
+    const resolver = resolvers.take(server);
     this.#resolvers.push(resolver);
     for (const [type, waiting] of this.#open) {
       this.#open.set(type, waiting + 1);
@@ -96,6 +96,6 @@ class RunningInquiry {
     clearTimeout(this.#deadline);
     clearTimeout(this.#repetition);
     this.#open.clear();
-    for (const resolver of this.#resolvers) resolver.cancel();
+    for (const resolver of this.#resolvers.splice(0)) this.#inquiry.resolvers.giveBack(resolver);
   }
 }

@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { inquire } from './inquiry.ts';
+import type { ResolverPool } from './resolver-pool.ts';
 
 /** The resolvers that this machine is set up with. */
 export type OwnResolvers = {
@@ -27,10 +28,10 @@ export function readSystemServers(): string[] {
 }
 
 /** Makes the view of the machine's own resolvers that all checks share. */
-export function createOwnResolvers(servers: () => readonly string[]): OwnResolvers {
+export function createOwnResolvers(servers: () => readonly string[], resolvers: ResolverPool): OwnResolvers {
   let known: { atMs: number; works: Promise<boolean> } | null = null;
   const askForRoot = async () => {
-    const { NS } = await inquire({ name: '.', types: ['NS'], servers: servers(), deadlineMs: ASK_WITHIN_MS });
+    const { NS } = await inquire({ name: '.', types: ['NS'], servers: servers(), resolvers, deadlineMs: ASK_WITHIN_MS });
     return NS !== undefined && NS.outcome !== 'failed';
   };
   const work = () => {

@@ -153,6 +153,19 @@ test('an answer counts that comes after the question was repeated, though the re
   t.true(server.seen.length > 1);
 });
 
+test('a server that always was quick is waited for no less when it is slow for once', async (t) => {
+  const quick = { answers: [a('192.0.2.1')] };
+  const server = await startDnsServer(t, { 'A name.example': quick });
+  const opened = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
+  t.teardown(opened.close);
+  const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 8_000 });
+  for (let check = 0; check < 8; check += 1) await opened.probe(target);
+  server.zone.set('A name.example', { ...quick, delayMs: 1_500 });
+  const slow = await opened.probe(target);
+  t.deepEqual(answersOf(slow), { A: { outcome: 'records', records: ['192.0.2.1'] } });
+  t.true(slow.latencyMs >= 1_495 && slow.latencyMs < 2_400, String(slow.latencyMs));
+});
+
 test('a server that nobody runs is down', async (t) => {
   const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
