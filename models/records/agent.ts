@@ -15,6 +15,10 @@ export interface AgentRecord extends Model<InferAttributes<AgentRecord>, InferCr
   arch: CreationOptional<string | null>;
   tokenFingerprint: CreationOptional<Buffer | null>;
   revokedAt: CreationOptional<number | null>;
+  /** X25519, base64; pinned at the first check-in that shows one. */
+  publicKey: CreationOptional<string | null>;
+  /** Unix milliseconds. */
+  offlineAt: CreationOptional<number | null>;
   lastSeenAt: CreationOptional<number | null>;
   createdAt: number;
 }
@@ -33,6 +37,8 @@ export function defineAgentRecord(orm: Sequelize): ModelStatic<AgentRecord> {
     arch: DataTypes.TEXT,
     tokenFingerprint: DataTypes.BLOB,
     revokedAt: DataTypes.BIGINT,
+    publicKey: DataTypes.TEXT,
+    offlineAt: DataTypes.BIGINT,
     lastSeenAt: DataTypes.BIGINT,
     createdAt: { type: DataTypes.BIGINT, allowNull: false },
   });
