@@ -1,6 +1,7 @@
 import express from 'express';
 import type { Express } from 'express';
 import helmet from 'helmet';
+import { AGENT_PATH, createAgentRouter } from './agents/routes.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription } from './description.ts';
 import { getDescriptionHandler } from './handlers/description.ts';
@@ -34,6 +35,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
   app.use(PING_PATH, pingHandler(dependencies));
+  app.use(AGENT_PATH, createAgentRouter(dependencies));
 
   const validated = validation(description, dependencies.config.validateResponses);
   await warmUp(description, validated, app);

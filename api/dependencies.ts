@@ -6,6 +6,7 @@ import type { VendorPage } from '../core/vendor/page.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { TestedWebhook } from '../notifications/webhook/test-delivery.ts';
+import type { ResultPayload } from '../queues/payloads.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
@@ -18,6 +19,8 @@ export type ApiDependencies = {
   sendTestDelivery: (webhook: TestedWebhook) => Promise<string | null>;
   /** What a vendor's page says, read for the request that waits for it; within seconds, and without ever rejecting for the page's sake. */
   readVendorPage: (page: VendorPage) => Promise<VendorReading>;
+  /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
+  submitResults: (results: ResultPayload[]) => Promise<void>;
   isQueueReachable: () => Promise<boolean>;
   /** Where the metrics of this process are kept; the API adds its own. */
   metrics: Registry;

@@ -17,7 +17,7 @@ import { isId } from './request-context.ts';
 const HEARTBEAT_TOKEN_BYTES = 18;
 
 /** A body that the description let pass. */
-type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[] };
+export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[] };
 
 type MonitorWrite = { caller: TokenHolder; monitorId: string; body: MonitorBody; isNew: boolean };
 
@@ -40,7 +40,7 @@ export async function loadMonitorContext(
     sharedAgentIds: agents.filter(({ kind }) => kind === 'first_party').map(({ id }) => id),
     ownAgentIds: agents.filter(({ kind }) => kind === 'tenant').map(({ id }) => id),
     vendorMonitorIds,
-    vendorReading: page === null ? null : await readVendorPage(page),
+    vendorReading: page && { page, reading: await readVendorPage(page) },
     newHeartbeatToken: `${monitorId}.${randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url')}`,
     findRegistrableDomain,
     isValidPattern,
@@ -50,9 +50,14 @@ export async function loadMonitorContext(
 /** The page to read before the body can be judged; only a PATCH that speaks of one costs a look at what is stored. */
 async function findPage(database: ApiDependencies['database'], { caller, monitorId, body, isNew }: MonitorWrite): Promise<VendorPage | null> {
   if (body.target === undefined && body.components === undefined) return null;
-  const stored = isNew ? null : await findMonitor(database, { tenantId: caller.tenantId, id: monitorId });
-  if ((isNew ? body.type : stored?.monitor.type) !== 'vendor') return null;
-  return findPageToRead(body, { target: stored?.monitor.target ?? '', vendor: stored?.monitor.checkSpec.vendor });
+  if (isNew) return body.type === 'vendor' ? findPageToRead(body, { target: '', vendor: undefined }) : null;
+  const stored = await findMonitor(database, { tenantId: caller.tenantId, id: monitorId });
+  return stored && findPageToPatch(body, stored.monitor);
+}
+
+/** The page that a PATCH of the monitor is held against, as the monitor stands; null where it needs none. */
+export function findPageToPatch(body: VendorInput, { type, target, checkSpec }: Monitor): VendorPage | null {
+  return type === 'vendor' ? findPageToRead(body, { target, vendor: checkSpec.vendor }) : null;
 }
 
 /** A stored monitor as the base of a PATCH. */

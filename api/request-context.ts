@@ -1,10 +1,13 @@
 import type { Request, Response } from 'express';
+import type { TokenAgent } from '../models/agent-work.ts';
 import type { TokenHolder } from '../models/api-tokens.ts';
 
 /** What the middleware learns of a request and the handlers use. */
 export type RequestContext = {
   requestId?: string;
   caller?: TokenHolder;
+  /** Which customer's agent calls, on its own paths. */
+  agent?: TokenAgent;
   /** The path as the description writes it, such as `/monitors/{id}`. */
   route?: string;
 };

@@ -18,7 +18,7 @@ import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
 import type { operations } from './schema.generated.ts';
 
 /** Operations that are served elsewhere: without a token, or at the root. */
-type ServedElsewhere = 'getDescription' | `pingHeartbeat${string}` | `on${string}`;
+type ServedElsewhere = 'getDescription' | `agent${string}` | `pingHeartbeat${string}` | `on${string}`;
 type OperationId = Exclude<keyof operations, ServedElsewhere>;
 
 type Route = { method: 'get' | 'post' | 'patch' | 'delete'; path: string; handler: (dependencies: ApiDependencies) => RequestHandler };

@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 e0ca18f4419964a385a019c09f36289e26394b9db41d17bbfccd72991607a4d7
+// openapi.yaml sha256 121d69b93bf6d4d77e4187cda661b4df17aaa24157817c5dd157f3ccacfcba49
 
 export type paths = {
     "/monitors": {
@@ -445,6 +445,50 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/agent/v1/pull": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check in and fetch the work
+         * @description To be sent every 15 seconds or so: an agent that was not heard of for 90 seconds is offline. The work is complete each time; what is not in it is not
+         *     to be checked any more. Fields of the request that we do not know are ignored. An answer with `ETag` can be asked for again with `If-None-Match`.
+         *
+         */
+        post: operations["agentPull"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/v1/ingest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hand in results
+         * @description Up to 1000 results in at most 1 MiB. A malformed one is a 400 that names it, and none of them is taken. Results that are dropped would be dropped again.
+         *     A result that comes twice counts once, so that after a 503, or no answer, the same request is sent again.
+         *
+         */
+        post: operations["agentIngest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 };
 export type webhooks = {
     "monitor.down": {
@@ -519,7 +563,8 @@ export type webhooks = {
         put?: never;
         /**
          * The state of a monitor cannot be determined
-         * @description Too few places have reported lately. The monitor's status reads `pending` meanwhile.
+         * @description Too few places have reported lately; `detail.sources_silent` names those that have not. The monitor's status reads `pending` meanwhile.
+         *
          */
         post: operations["onMonitorUnknown"];
         delete?: never;
@@ -538,8 +583,11 @@ export type webhooks = {
         get?: never;
         put?: never;
         /**
-         * One of your agents stopped reporting
-         * @description Once per change and agent, 90 seconds after its last report.
+         * One of your agents stopped checking in
+         * @description Once per change and agent, within ten seconds after 90 seconds without a check-in; not for an agent that never checked in. Every enabled webhook channel
+         *     hears of it, whatever monitors it is for. When most agents fall silent within two minutes the fault is likely ours: it is told 60 seconds later
+         *     then, and only of those that are still silent. Time in which the service itself was away does not count.
+         *
          */
         post: operations["onAgentOffline"];
         delete?: never;
@@ -558,8 +606,8 @@ export type webhooks = {
         get?: never;
         put?: never;
         /**
-         * One of your agents reports again
-         * @description Once per change and agent.
+         * One of your agents checks in again
+         * @description Once per change and agent, after an `agent.offline`.
          */
         post: operations["onAgentOnline"];
         delete?: never;
@@ -708,6 +756,104 @@ export type components = {
             check_spec: components["schemas"]["CheckSpec"];
             /** @description The agents that probe this monitor, sorted. */
             agent_sources: string[];
+            /** @description An extension, there only where an own agent among `agent_sources` cannot run this monitor, so that what it says is no vote. `capability`: it does not
+             *     name the monitor's type; `no_key`: it shows no key to seal the monitor's secrets to; `other_key`: it shows another key than the first.
+             *      */
+            agent_sources_unable?: {
+                id: string;
+                /** @enum {string} */
+                reason: "capability" | "no_key" | "other_key";
+            }[];
+        };
+        /** @description Other fields are ignored. */
+        AgentPull: {
+            /** @description What the agent can measure, such as `http`, `cert`, `tcp`, `icmp`, `udp`. Without any it gets no work. */
+            capabilities?: string[];
+            /** @description Cut to 64 characters. */
+            version?: string | null;
+            /** @description Cut to 64 characters. */
+            arch?: string | null;
+            /** @description X25519, 32 bytes in base64. The first one that an agent shows is pinned; secrets are sealed to it and to no other. */
+            publicKey?: string | null;
+        };
+        AgentWork: {
+            agentId: string;
+            /** @enum {string} */
+            agentKind: "tenant" | "first_party";
+            /** @description Those of the offered ones that are known here. */
+            capabilities: ("http" | "cert" | "tcp" | "icmp" | "udp")[];
+            work: components["schemas"]["AgentWorkItem"][];
+        };
+        AgentWorkItem: {
+            monitorId: string;
+            /** @description The source that the results are counted under: the agent. */
+            sourceKey: string;
+            /** @enum {string} */
+            type: "http" | "tcp" | "icmp" | "udp";
+            target: string;
+            intervalSeconds: number;
+            timeoutMs: number;
+            method: string | null;
+            expectedStatus: string | null;
+            followRedirects: boolean;
+            /** @description Only the keys of the type. The monitor's `body_match` is the first assertion, on `text_body`. */
+            checkSpec: {
+                /** @description As in a monitor: `headers`, `secretHeaderNames`, `auth` (its `type`), `body`, `bodySecret`, `contentType`. */
+                request?: Record<string, unknown>;
+                assertions?: Record<string, unknown>[];
+                /** @description As in a monitor, but with the escapes of a `utf8` payload resolved; bytes that are no text come as `hex`. */
+                transport?: Record<string, unknown>;
+                ping?: Record<string, unknown>;
+            };
+            /** @description The secrets as JSON in a libsodium sealed box for `publicKey`, base64. */
+            sealedSecrets?: string;
+            /**
+             * @description Why the monitor's secrets are not in the item.
+             * @enum {string}
+             */
+            secretsWithheld?: "no_key" | "other_key";
+        };
+        /** @description Other fields are ignored, here and in each result. */
+        AgentResults: {
+            results: components["schemas"]["AgentResult"][];
+        };
+        AgentResult: {
+            monitorId: string;
+            ok: boolean;
+            /** @description Null when all is well. `unsupported_by_agent` is no vote. Cut to 64 characters. */
+            cause?: string | null;
+            /** @description The cause in a sentence for people. Cut to 500 characters. */
+            reason?: string | null;
+            latencyMs?: number | null;
+            /** @description From 100 to 599; 0 is as good as null. */
+            httpStatus?: number | null;
+            /** @description Works, but not well. Only with `ok`. */
+            degraded?: boolean | null;
+            /** @description The start of the probe, Unix seconds with decimals: the identity of the result. */
+            ts: number;
+            /** @description Of it `notAfter` is used, the end of the certificate that was seen; `daysRemaining`, `timing` and `ping` may be there. */
+            detail?: {
+                /** @description Unix seconds or an ISO date. */
+                notAfter?: number | string | null;
+            } | null;
+        };
+        AgentResultsTaken: {
+            accepted: number;
+            dropped: number;
+            droppedBecause: {
+                /** @description Monitors that the agent is no source of, that are paused or gone. */
+                notAssigned: number;
+                /** @description More than 60 seconds ahead. */
+                future: number;
+                /** @description More than 24 hours old. */
+                tooOld: number;
+            };
+            /** @description Monitors that are worth another look before their next tick. A hint that may be ignored. */
+            recheck: {
+                monitorId: string;
+                /** @description Milliseconds after the start of the failing probe. */
+                afterMs: number;
+            }[];
         };
         MonitorList: {
             monitors: components["schemas"]["Monitor"][];
@@ -895,7 +1041,7 @@ export type components = {
          */
         AssertionSource: "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
         /** @description `value` for every op except `exists`; `path` for json_body (`$.items[0].id`), `name` for header. `matches` is an RE2 search; a pattern of
-         *     more than 10,000 characters with its repetitions (`{30}`) written out is a 400. Values compare as
+         *     more than 10,000 characters with its repetitions (`{30}`), Unicode classes (`\pL`, 40) and wide ranges under `(?i)` written out is a 400, and so are patterns of more than 20,000 together. Values compare as
          *     numbers when both sides are decimal numbers, otherwise as exact text.
          *      */
         AssertionInput: {
@@ -919,7 +1065,7 @@ export type components = {
          */
         PayloadEncoding: "utf8" | "hex";
         /**
-         * @description contains when left out: a case-sensitive substring. regex: an unanchored search in RE2 syntax; a pattern of more than 10,000 characters with its repetitions written out is a 400.
+         * @description contains when left out: a case-sensitive substring. regex: an unanchored search in RE2 syntax; a pattern of more than 10,000 characters with its repetitions, Unicode classes and wide ranges written out is a 400.
          * @enum {string}
          */
         ExpectMode: "contains" | "regex";
@@ -1188,6 +1334,8 @@ export type components = {
             detail: {
                 /** @description Names of the places that see the failure. */
                 sources_down: string[];
+                /** @description Names of the places whose vote did not count, sorted: their agent is offline, or nothing came from them lately, or they could not decide. Absent where all counted. */
+                sources_silent?: string[];
                 /** @description `inc_...`, or null when there is no incident. */
                 incident_id: string | null;
                 /** @description One of a fixed list, such as `timeout` or `status_503`. */
@@ -1227,7 +1375,7 @@ export type components = {
             /** @description The place in the console. */
             url: string;
             monitor: null;
-            agent?: {
+            agent: {
                 id: string;
                 name: string;
                 region: string | null;
@@ -1235,7 +1383,11 @@ export type components = {
             /** @enum {string} */
             state: "offline" | "online";
             detail: {
-                last_seen_at: components["schemas"]["NullableUnixSeconds"];
+                /** @description Empty; an agent is no monitor. */
+                sources_down: string[];
+                incident_id: null;
+                /** @description The agent's newest check-in. */
+                last_seen_at: components["schemas"]["UnixSeconds"];
             };
         };
         AdvisoryEvent: {
@@ -1333,6 +1485,27 @@ export type components = {
         /** @description The heartbeat takes no reports of failure, or the body is shorter than announced. */
         FailureRefused: {
             headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The token is missing, unknown or revoked, or its agent was deleted. An API token is none of an agent. */
+        UnknownAgent: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["WwwAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body has more than 1 MiB. */
+        AgentBodyTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -2261,6 +2434,90 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agentPull: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the answer that the agent has; a list, weak tags and `*` are understood. */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentPull"];
+            };
+        };
+        responses: {
+            /** @description The agent's work. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    /** @description Stands for this work. Absent where some of it could not be given out. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentWork"];
+                };
+            };
+            /** @description The agent has all of its work already. The check-in counts. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["UnknownAgent"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["AgentBodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agentIngest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentResults"];
+            };
+        };
+        responses: {
+            /** @description What became of them. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentResultsTaken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["UnknownAgent"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["AgentBodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -51,6 +51,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
         enqueueLookUp: (target) => queues.enqueueLookUp(target),
         now: Date.now,
       }),
+      submitResults: (results) => queues.enqueueResults(results),
       isQueueReachable: () => backend.isReachable(),
       metrics: options.registry,
       logger: log,

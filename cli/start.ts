@@ -12,6 +12,7 @@ import { closeDatabase } from '../models/database.ts';
 import { migrate } from '../models/migrate.ts';
 import { migrateQueues } from '../queues/migrate.ts';
 import { openRuntime } from '../workers/open-runtime.ts';
+import { startAgentWatch } from '../workers/processes/agents.ts';
 import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
@@ -80,12 +81,13 @@ async function startDatabase(environment: Environment, { say, closing }: { say: 
 
 /** Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed others first. */
 async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {
-  const { allowPrivateNetwork, agentRegions, dnsResolvers, whoisServer, webhookTimeoutSeconds, deliveryRetrySeconds } = environment;
+  const { allowPrivateNetwork, agentRegions, dnsResolvers, whoisServer, selfCheckHosts, webhookTimeoutSeconds, deliveryRetrySeconds } = environment;
   running.unshift(startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }));
   running.unshift(await startEvaluate(runtime));
-  for (const region of agentRegions) running.unshift(await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork }));
-  running.unshift(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer }));
+  for (const region of agentRegions) running.unshift(await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork, selfCheckHosts }));
+  running.unshift(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }));
   running.unshift(startHeartbeatWatch(runtime));
+  running.unshift(startAgentWatch(runtime));
   running.unshift(startMaintain(runtime, environment));
   running.unshift(startClock(runtime));
 }

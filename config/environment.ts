@@ -1,10 +1,9 @@
 import { z } from 'zod';
+import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
 import { addressAndPort, databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
-import { ConfigurationError, problemsOf, secret, variable, withoutEmpty, type Problem } from './variables.ts';
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import { LOG_LEVELS, type LogLevel } from './log-level.ts';
+import { problemsOf, secret, variable } from './variables.ts';
 
 /** The configuration of every process of the service; null = not set, and then the part is off or chooses for itself. */
 export type Environment = Readonly<{
@@ -49,8 +48,8 @@ const RETRY_MAX_SECONDS = 86_400;
 const MIN_DNS_RESOLVERS = 3;
 const MAX_DNS_RESOLVERS = 10;
 
-export const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
-export const httpUrl = variable('an http:// or https:// URL without query', urlOf('http:', 'https:'));
+const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
+const httpUrl = variable('an http:// or https:// URL without query', urlOf('http:', 'https:'));
 const boolean = variable('true or false', flag);
 const text = variable('one line of text', oneLine);
 const region = variable('a name of lower-case letters, digits and hyphens, at most 32, other than service', regionName);

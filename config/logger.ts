@@ -1,5 +1,5 @@
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
-import type { LogLevel } from './environment.ts';
+import type { LogLevel } from './log-level.ts';
 
 const SECRET_FIELDS = [
   'authorization', 'cookie', 'password', 'token', 'secret', 'signing_secret', 'signingSecret', 'secrets', 'secretHeaders', 'secretKeys',

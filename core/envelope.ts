@@ -1,11 +1,15 @@
+import type { AgentMessage } from './agent/message.ts';
 import type { AdvisoryMessage } from './domain/advisory-message.ts';
 import type { FailingDependency } from './vendor/dependencies.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
-import { sourcesAgainst, type Change, type ChangeEvidence } from './monitor-state.ts';
+import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from './monitor-state.ts';
 import { type MonitorState } from './state.ts';
 import type { MonitorType } from './monitor.ts';
 
-/** What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only where it was measured, `dependencies` only where some are not well (D-46). */
+/**
+ * What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only where it was measured,
+ * `sources_silent` only where some place has no fresh vote (D-41), `dependencies` only where some are not well (D-46).
+ */
 export type MonitorDetail = {
   sources_down: string[];
   incident_id: string | null;
@@ -17,6 +21,7 @@ export type MonitorDetail = {
   detected_at: number;
   duration_seconds?: number;
   latency_ms?: number;
+  sources_silent?: string[];
   dependencies?: FailingDependency[];
 };
 
@@ -34,7 +39,7 @@ export type MonitorMessage = {
 };
 
 /** Any event as it is stored with its delivery. */
-export type EventMessage = MonitorMessage | AdvisoryMessage;
+export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
 /** The body of one webhook POST (D-51). */
 export type Envelope = EventMessage & { delivery_id: string; sent_at: number };
@@ -94,6 +99,7 @@ export function sealEnvelope(message: EventMessage, attempt: { deliveryId: strin
 
 function buildDetail({ change, sequence, incident, culprits }: MonitorEventFacts): MonitorDetail {
   const latencyMs = latencyBehind(change.to, change.evidence);
+  const silent = sourcesSilent(change.evidence);
   return {
     sources_down: sourcesAgainst(change.evidence),
     incident_id: incident?.id ?? null,
@@ -105,6 +111,7 @@ function buildDetail({ change, sequence, incident, culprits }: MonitorEventFacts
     detected_at: toUnixSeconds(change.detectedAtMs),
     ...(change.to === 'up' && incident !== null && { duration_seconds: toUnixSeconds(change.atMs) - toUnixSeconds(incident.startedAtMs) }),
     ...(latencyMs !== null && { latency_ms: latencyMs }),
+    ...(silent.length > 0 && { sources_silent: silent }),
     ...(culprits.length > 0 && { dependencies: culprits.map(({ id, name, state }) => ({ id, name, state })) }),
   };
 }

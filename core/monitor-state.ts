@@ -1,6 +1,7 @@
 import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote, type Tally } from './quorum.ts';
 import type { MonitorState } from './state.ts';
 import { evidenceFor, isSilent, stepSource, voteOf, type Evidence, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
+import { standingOf, tellUnheard, type SourceStanding } from './source-standing.ts';
 import type { Verdict } from './verdict.ts';
 
 /** One assigned source: its streaks, and when its newest result, of whatever verdict, was due (null = none). */
@@ -29,10 +30,18 @@ export type Change = {
 };
 
 /** What every source said at the moment of a decision, and what made it say so. */
-export type ChangeEvidence = {
-  tally: Tally;
-  quorum: number;
-  sources: { agentNo: number; name: string; vote: Verdict | null; fresh: boolean; newestAtMs: number | null; decidedBy: readonly Evidence[]; streak: readonly Evidence[] }[];
+export type ChangeEvidence = { tally: Tally; quorum: number; sources: SourceEvidence[] };
+
+/** One source in it: what it says, whether that counted (`standing`: and why not), and the results behind it. */
+export type SourceEvidence = {
+  agentNo: number;
+  name: string;
+  standing: SourceStanding;
+  vote: Verdict | null;
+  fresh: boolean;
+  newestAtMs: number | null;
+  decidedBy: readonly Evidence[];
+  streak: readonly Evidence[];
 };
 
 /** Applies one result of one source; returns the monitor with that source's next state, and the change that follows (null where it stays as it is). */
@@ -77,6 +86,7 @@ export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; mayBe
       sources: monitor.sources.map((source, index) => ({
         agentNo: source.agentNo,
         name: source.name,
+        standing: standingOf(source, isRecent(source, monitor, when.nowMs)),
         vote: votes[index]?.vote ?? null,
         fresh: votes[index]?.fresh ?? false,
         newestAtMs: source.newestAtMs,
@@ -101,13 +111,23 @@ export function sourcesAgainst(evidence: ChangeEvidence): string[] {
   return against.map((source) => source.name).toSorted();
 }
 
+/** The names of the places that had no fresh vote at a change, whatever the reason (D-41); sorted. */
+export function sourcesSilent(evidence: ChangeEvidence): string[] {
+  return evidence.sources.filter((source) => !source.fresh || source.vote === null).map((source) => source.name).toSorted();
+}
+
 /** True for states that sources decided; false where any vote may change the state. */
 export function isDecided(state: MonitorState): boolean {
   return state === 'up' || state === 'degraded' || state === 'down';
 }
 
-function isFresh(source: Source, { intervalSeconds, waitsForPings }: DecidedMonitor, nowMs: number): boolean {
-  return source.online && (waitsForPings || (source.newestAtMs !== null && nowMs - source.newestAtMs <= freshnessMs(intervalSeconds)));
+/** Whether a source's vote counts, where it has one (D-41): its agent is online, and its newest result recent enough. */
+export function isFresh(source: Source, monitor: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>, nowMs: number): boolean {
+  return source.online && isRecent(source, monitor, nowMs);
+}
+
+function isRecent({ newestAtMs }: Source, { intervalSeconds, waitsForPings }: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>, nowMs: number): boolean {
+  return waitsForPings || (newestAtMs !== null && nowMs - newestAtMs <= freshnessMs(intervalSeconds));
 }
 
 function mayBeUnknown(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { nowMs: number; mayBecomeUnknown: boolean }): boolean {
@@ -123,12 +143,12 @@ function isSilentForLong(monitor: DecidedMonitor, nowMs: number): boolean {
 
 /**
  * When the decision became true in the world (D-43): the start of the streak that completed it, which is the earliest moment at which
- * enough sources were in the streak their vote rests on. Leaving unknown it is the newest result, for silence has no streak. Never
- * before the state that it ends, never after now.
+ * enough sources were in the streak their vote rests on. Leaving unknown it is the newest result, for silence has no streak; now, where
+ * an older one counts again because its agent is back. Never before the state that it ends, never after now.
  */
 function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: number): number {
   const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs) && voteOf(source.state) !== null);
-  const start = monitor.state === 'unknown' ? newestAt(fresh) : quorumStart(monitor, decision, fresh);
+  const start = monitor.state === 'unknown' ? newestAfter(monitor.stateSinceMs, fresh) : quorumStart(monitor, decision, fresh);
   return Math.min(Math.max(start ?? nowMs, monitor.stateSinceMs), nowMs);
 }
 
@@ -155,8 +175,9 @@ function voteStart(source: Source): number {
   return Math.max(failing?.decidedBy[0]?.atMs ?? 0, source.state?.impaired.decidedBy[0]?.atMs ?? 0);
 }
 
-function newestAt(sources: readonly Source[]): number | undefined {
-  return sources.length === 0 ? undefined : Math.max(...sources.map((source) => source.newestAtMs ?? 0));
+function newestAfter(sinceMs: number, sources: readonly Source[]): number | undefined {
+  const newestAtMs = Math.max(0, ...sources.map((source) => source.newestAtMs ?? 0));
+  return newestAtMs > sinceMs ? newestAtMs : undefined;
 }
 
 function explain(monitor: DecidedMonitor, { decision, tally }: { decision: Decision; tally: Tally }, nowMs: number): { cause: string | null; reason: string | null } {
@@ -181,12 +202,13 @@ function isAgainst(vote: Verdict | null, decision: Decision): boolean {
 function explainUnknown(monitor: DecidedMonitor, tally: Tally, nowMs: number): { cause: string | null; reason: string } {
   const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs));
   const [abstention] = fresh.flatMap((source) => source.state?.abstention ?? []);
-  if (tally.votes > 0 || abstention === undefined) return { cause: null, reason: unknownReason(tally) };
-  return { cause: abstention.cause, reason: abstention.reason ?? unknownReason(tally) };
+  if (tally.votes > 0 || abstention === undefined) return { cause: null, reason: unknownReason(monitor, tally, nowMs) };
+  return { cause: abstention.cause, reason: abstention.reason ?? unknownReason(monitor, tally, nowMs) };
 }
 
-function unknownReason(tally: Tally): string {
+function unknownReason(monitor: DecidedMonitor, tally: Tally, nowMs: number): string {
   if (tally.sources === 0) return 'No location watches this monitor';
-  if (tally.votes === 0) return 'No location has reported in time';
-  return `Only ${tally.votes} of ${tally.sources} locations have reported in time`;
+  const unheard = tellUnheard(monitor.sources.map((source) => ({ name: source.name, standing: standingOf(source, isRecent(source, monitor, nowMs)) })));
+  if (tally.votes === 0) return `No location has reported in time: ${unheard}`;
+  return `Only ${tally.votes} of ${tally.sources} locations have reported in time: ${unheard}`;
 }

@@ -13,6 +13,14 @@ export function isAgentChecked(type: MonitorType): boolean {
   return (AGENT_CHECKED_TYPES as readonly MonitorType[]).includes(type);
 }
 
+/**
+ * True where each check talks to the target itself. The others answer from what is known of it, because registries and vendors' pages are
+ * asked gently (D-27, D-28): looking again soon would bring the same answer, and what they say tells nothing of our own network.
+ */
+export function talksToTarget(type: MonitorType): boolean {
+  return isAgentChecked(type) || type === 'dns';
+}
+
 export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 export type HttpMethod = (typeof HTTP_METHODS)[number];
 

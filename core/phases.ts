@@ -59,11 +59,19 @@ export function startOffsetMs(intervalSeconds: number, monitorNo: number): numbe
 /** A tick that is nearer than this needs no look before it, in milliseconds. */
 const NEAR_TICK_MS = 2000;
 
-/** True where a monitor that has something new to be seen should not wait for its next tick: that is more than two seconds away. */
-export function isTickFar({ intervalSeconds, phase, monitorNo }: { intervalSeconds: number; phase: number; monitorNo: number }, nowMs: number): boolean {
+/** A monitor's own moment in each interval. */
+export type TickMoment = { intervalSeconds: number; phase: number; monitorNo: number };
+
+/** How long from a moment to the monitor's next tick after it, in milliseconds: more than 0, a whole interval from a tick itself. */
+export function msUntilTick({ intervalSeconds, phase, monitorNo }: TickMoment, fromMs: number): number {
   const everyMs = intervalSeconds * 1000;
   const startMs = phaseStartMs(intervalSeconds, phase) + startOffsetMs(intervalSeconds, monitorNo);
-  return (((startMs - nowMs) % everyMs) + everyMs) % everyMs > NEAR_TICK_MS;
+  return (((startMs - fromMs) % everyMs) + everyMs) % everyMs || everyMs;
+}
+
+/** True where a monitor that has something new to be seen should not wait for its next tick: that is more than two seconds away. */
+export function isTickFar(tick: TickMoment, nowMs: number): boolean {
+  return msUntilTick(tick, nowMs) > NEAR_TICK_MS;
 }
 
 /**

@@ -90,6 +90,24 @@ export async function deleteAgent(database: Database, { tenantId, id }: { tenant
   });
 }
 
+/** Ends the token of a customer's agent at once; the agent stays with its monitors. False when there is no agent of that id whose token was still good. */
+export async function revokeAgent(database: Database, id: string, nowMs: number): Promise<boolean> {
+  const rows = await runWith(database)(`UPDATE agents SET revoked_at = $2 WHERE id = $1 AND kind = 'tenant' AND revoked_at IS NULL RETURNING id`, [id, Math.floor(nowMs / 1000)]);
+  return rows.length > 0;
+}
+
+/**
+ * Gives a customer's agent another token, a revoked one as well. Its key is forgotten, so that the next one that it shows is pinned. False when
+ * there is no such agent.
+ */
+export async function rotateAgentToken(database: Database, id: string, tokenFingerprint: Buffer): Promise<boolean> {
+  const rows = await runWith(database)(
+    `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL WHERE id = $1 AND kind = 'tenant' RETURNING id`,
+    [id, tokenFingerprint],
+  );
+  return rows.length > 0;
+}
+
 /** The shared agent of a region, made on its first appearance; two processes of one region are one agent. */
 export async function registerSharedAgent(database: Database, shared: { newId: string; region: string; version: string; arch: string; nowMs: number }): Promise<Agent> {
   const [row] = await runWith(database)<{ id: string }>(

@@ -116,6 +116,21 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
   return rows.map((row) => ({ monitorId: row.monitor_id, channelId: row.channel_id, type: row.type }));
 }
 
+/**
+ * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those that hear of agents
+ * (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ */
+export async function listWebhookChannels(run: Run, tenantIds: readonly string[]): Promise<{ tenantId: string; channelId: string }[]> {
+  if (tenantIds.length === 0) return [];
+  const rows = await run<{ tenant_id: string; channel_id: string }>(
+    `SELECT c.tenant_id, c.id AS channel_id FROM channels c
+     WHERE c.tenant_id = ANY($1::text[]) AND c.type = 'webhook' AND c.enabled AND c.status = 'connected'
+     ORDER BY c.id FOR KEY SHARE`,
+    [tenantIds],
+  );
+  return rows.map((row) => ({ tenantId: row.tenant_id, channelId: row.channel_id }));
+}
+
 /** Opens what a channel's row holds sealed. Throws when its key is not in the ring any more. */
 export function openWebhook(database: Database, sealed: { channelId: string; url: string; signingSecret: string }): { url: string; signingSecret: string } {
   return {

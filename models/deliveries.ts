@@ -4,8 +4,8 @@ import { openWebhook } from './channels.ts';
 import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
 
-/** One event to one channel, to be stored. */
-export type NewDelivery = { id: string; tenantId: string; channelId: string; monitorId: string; message: EventMessage; createdAtMs: number };
+/** One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. */
+export type NewDelivery = { id: string; tenantId: string; channelId: string; monitorId: string | null; message: EventMessage; createdAtMs: number };
 
 /** One attempt that its holder alone may make. */
 export type ClaimedAttempt = {
@@ -71,7 +71,7 @@ type ClaimedRow = {
   has_more: boolean;
 };
 
-/** Writes deliveries, due at once, in the transaction of the transition that causes them. */
+/** Writes deliveries, due at once, in the transaction of the change that causes them. */
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await run(

@@ -19,6 +19,12 @@ export type LockedSource = {
   upAfterSuccesses: number;
 };
 
+/**
+ * `phase` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers' agents, who keep their own.
+ * `wasUnheard`: it is noted as one that did not count when a sweep last decided its monitor, or whose agent went offline since.
+ */
+export type ScheduledSource = Source & { phase: number | null; wasUnheard: boolean };
+
 /** A monitor with all its sources, locked, for a decision. */
 export type EvaluatedMonitor = {
   no: number;
@@ -37,7 +43,7 @@ export type EvaluatedMonitor = {
   state: MonitorState;
   stateSinceMs: number;
   sequence: number;
-  sources: Source[];
+  sources: ScheduledSource[];
 };
 
 type SourceRow = {
@@ -68,14 +74,28 @@ type MonitorRow = {
   sequence: number;
 };
 
-type VoterRow = { monitor_no: number; agent_no: number; name: string; kind: AgentKind; last_seen_at: number | null; state: SourceState | null; newest_at: number | null };
+type VoterRow = {
+  monitor_no: number;
+  agent_no: number;
+  name: string;
+  kind: AgentKind;
+  is_online: boolean;
+  state: SourceState | null;
+  phase: number | null;
+  was_unheard: boolean;
+  newest_at: number | null;
+};
 
 /** A heartbeat is down at the first ping missed and up at the first that comes (D-29), whatever its fields say. */
 const THRESHOLDS = `CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.down_after_failures END AS down_after_failures,
                     CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.up_after_successes END AS up_after_successes`;
 
-/** An agent is offline after this long without a sign of life, in milliseconds (D-56). */
-const OFFLINE_AFTER_MS = 90_000;
+/** Of an agent: the watch of the agents did not find it silent (D-56), and its token is still good. The service itself is always online. */
+const IS_ONLINE = '(a.offline_at IS NULL AND a.revoked_at IS NULL)';
+
+/** Of a source of the monitor `m`, at the time $1: it has a result that is recent enough to count (D-41). */
+const IS_RECENT = `EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+                                AND r.due_at >= $1::bigint - greatest(3 * m.interval_seconds, m.interval_seconds + 60) * 1000)`;
 
 /**
  * Locks the sources that a batch speaks of, in the order of their numbers, so that two evaluators never wait for each other in a
@@ -127,7 +147,7 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.interval_seconds)));
   const voters = await run<VoterRow>(
-    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, a.last_seen_at, s.state,
+    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase, s.was_unheard,
             (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no AND r.due_at >= $2) AS newest_at
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[]) ORDER BY s.monitor_no, s.agent_no`,
     [monitors.map((monitor) => monitor.no), horizonMs],
@@ -149,7 +169,7 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
     state: row.state,
     stateSinceMs: row.state_since,
     sequence: row.sequence,
-    sources: (sources.get(row.no) ?? []).map((voter) => sourceOf(voter, nowMs)),
+    sources: (sources.get(row.no) ?? []).map(sourceOf),
   }));
 }
 
@@ -160,6 +180,24 @@ export async function storeSourceStates(run: Run, changed: readonly { monitorNo:
     `UPDATE monitor_sources s SET state = k.state
      FROM unnest($1::int[], $2::int[], $3::jsonb[]) AS k (monitor_no, agent_no, state) WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
     [changed.map((source) => source.monitorNo), changed.map((source) => source.agentNo), changed.map((source) => JSON.stringify(source.state))],
+  );
+}
+
+/**
+ * Notes which sources did not count when their monitors were decided, with one statement. It waits for the sources' rows, so that it is run
+ * after the transaction that locked their monitors: whoever applies results locks the other way round.
+ */
+export async function noteUnheard(run: Run, sources: readonly { monitorNo: number; agentNo: number; isUnheard: boolean }[]): Promise<void> {
+  if (sources.length === 0) return;
+  await run(
+    `WITH locked AS (
+       SELECT s.monitor_no, s.agent_no, k.is_unheard
+       FROM unnest($1::int[], $2::int[], $3::boolean[]) AS k (monitor_no, agent_no, is_unheard)
+       JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
+       ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s
+     )
+     UPDATE monitor_sources s SET was_unheard = k.is_unheard FROM locked k WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
+    [sources.map((source) => source.monitorNo), sources.map((source) => source.agentNo), sources.map((source) => source.isUnheard)],
   );
 }
 
@@ -174,7 +212,8 @@ export async function storeMonitorStates(run: Run, monitors: readonly { no: numb
 
 /**
  * Monitors that time or an edit may have changed although no result said so, by number: decided ones of which a source has no result
- * recent enough or an agent offline, undecided ones past their patience, and those edited since `editedSinceSeconds`.
+ * recent enough or an agent offline, those of which a source counts again, undecided ones past their patience, and those edited since
+ * `editedSinceSeconds`.
  */
 export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; editedSinceSeconds: number }): Promise<number[]> {
   const rows = await run<{ no: number }>(
@@ -184,23 +223,24 @@ export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; edit
          OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
          OR (m.state IN ('up', 'degraded', 'down') AND EXISTS (
            SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-           WHERE s.monitor_no = m.no
-             AND ((a.kind <> 'service' AND coalesce(a.last_seen_at, 0) * 1000 < $1::bigint - ${OFFLINE_AFTER_MS})
-               OR NOT EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
-                                AND r.due_at >= $1::bigint - greatest(3 * m.interval_seconds, m.interval_seconds + 60) * 1000)))))
+           WHERE s.monitor_no = m.no AND (NOT ${IS_ONLINE} OR NOT ${IS_RECENT})))
+         OR EXISTS (
+           SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+           WHERE s.monitor_no = m.no AND s.was_unheard AND ${IS_ONLINE} AND ${IS_RECENT}))
      ORDER BY m.no`,
     [when.nowMs, when.editedSinceSeconds],
   );
   return rows.map((row) => row.no);
 }
 
-function sourceOf(voter: VoterRow, nowMs: number): Source {
-  const lastSignMs = Math.max((voter.last_seen_at ?? 0) * 1000, voter.newest_at ?? 0);
+function sourceOf(voter: VoterRow): ScheduledSource {
   return {
     agentNo: voter.agent_no,
     name: voter.name,
-    online: voter.kind === 'service' || nowMs - lastSignMs <= OFFLINE_AFTER_MS,
+    online: voter.is_online,
     newestAtMs: voter.newest_at,
     state: voter.state,
+    phase: voter.kind === 'tenant' ? null : voter.phase,
+    wasUnheard: voter.was_unheard,
   };
 }

@@ -52,6 +52,20 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
   return withoutMoves(change);
 }
 
+/** One source's look before its next tick, from a moment on (Unix milliseconds). */
+export type PlannedLook = { monitorNo: number; agentNo: number; atMs: number };
+
+/** Has sources look again, with one statement; a look that is waiting already is never postponed. Sources that left the schedule meanwhile stay out of it. */
+export async function planLooks(run: Run, looks: readonly PlannedLook[]): Promise<void> {
+  if (looks.length === 0) return;
+  await run(
+    `UPDATE monitor_sources s SET look_at = least(s.look_at, k.at)
+     FROM unnest($1::int[], $2::int[], $3::bigint[]) AS k (monitor_no, agent_no, at)
+     WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no AND s.phase IS NOT NULL`,
+    [looks.map((look) => look.monitorNo), looks.map((look) => look.agentNo), looks.map((look) => look.atMs)],
+  );
+}
+
 /** Every phase that has monitors: what the queue must hold a job scheduler for. */
 export async function listOccupiedPhases(database: Database): Promise<SchedulePhase[]> {
   const rows = await runWith(database)<{ agent_no: number; interval_seconds: number; phase: number }>(

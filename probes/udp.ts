@@ -24,7 +24,7 @@ function observe(startedAt: number, exchange: UdpExchange): UdpObservation {
   const measured = { type: 'udp', startedAt, dnsMs } as const;
   switch (exchange.outcome) {
     case 'replied':
-      return { ...measured, outcome: 'replied', latencyMs: exchange.roundTripMs, reply: new TextDecoder().decode(exchange.reply) };
+      return { ...measured, outcome: 'replied', latencyMs: exchange.roundTripMs, reply: decodeAnswer(exchange.reply) };
     case 'silent':
       return { ...measured, outcome: 'silent', latencyMs: null, isRefused: exchange.isRefused };
     case 'failed':
@@ -32,6 +32,11 @@ function observe(startedAt: number, exchange: UdpExchange): UdpObservation {
     default:
       return exchange satisfies never;
   }
+}
+
+/** A datagram is no file: the bytes of a byte-order mark are part of it like any others. */
+function decodeAnswer(reply: Buffer): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(reply);
 }
 
 function unsupported(startedAt: number, reason: string): UdpObservation {

@@ -5,7 +5,7 @@ import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
 import type { CheckJob, DeliverJob, EvaluateJob, LookJob, LookUpJob, MaintainJob, ResultPayload } from './payloads.ts';
 import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
-import { createLookAdder } from './looks.ts';
+import { createLookAdder, type DueLook } from './looks.ts';
 
 /** The chores that the clock enqueues; each has a worker file of its own. */
 export const CHORES = ['reconcile', 'sweep', 'partitions', 'retention', 'advisories', 'registries'] as const;
@@ -27,6 +27,8 @@ const NAMED_DELIVERIES = 20;
 export type JobQueues = {
   /** Tells the queues of an agent's schedule change; `regions` maps agents to the regions that their queues are named by. */
   applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
+  /** Has check workers take looks once they are due, with one job for those of an agent that are due together; an agent without a queue of ours is left out. */
+  enqueueLooks(looks: readonly DueLook[], regions: ReadonlyMap<number, string>): Promise<void>;
   /** Makes every region's schedulers those of the occupied phases; returns how many had to be mended. */
   reconcileSchedules(occupied: readonly SchedulePhase[], regions: ReadonlyMap<number, string>, when: { nowMs: number; thorough: boolean }): Promise<number>;
   /** Hands measured results to the evaluator. */
@@ -61,6 +63,12 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     return region === undefined ? null : checkQueue(region);
   };
   const addLook = createLookAdder();
+  const enqueueLooks: JobQueues['enqueueLooks'] = async (looks, regions) => {
+    for (const look of looks) {
+      const queue = queueOf(look.agentNo, regions);
+      if (queue !== null) await addLook(queue, look);
+    }
+  };
   const all = () => [...checks.values(), evaluate, deliver, maintain, lookUp];
   return {
     async applyScheduleChange(change, regions) {
@@ -72,11 +80,9 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
         const queue = queueOf(place.agentNo, regions);
         if (queue !== null) await backend.exclusively(() => addPhase(queue, place));
       }
-      for (const agentNo of change.looks) {
-        const queue = queueOf(agentNo, regions);
-        if (queue !== null) await addLook(queue, agentNo);
-      }
+      await enqueueLooks(change.looks.map((agentNo) => ({ agentNo, atMs: Date.now() })), regions);
     },
+    enqueueLooks,
     async reconcileSchedules(occupied, regions, when) {
       let mended = 0;
       for (const [agentNo, region] of regions) {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
+import { findDataPlace } from './data-place.ts';
 import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
@@ -22,9 +23,11 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
-    // Every test file is a process that loads much the same; what V8 compiled for one serves the next.
-    const compiled = join(directory, 'compiled');
-    const postgres = await startEmbeddedPostgres({ dataDir: join(directory, 'data'), onProgress: () => undefined, isDurable: false });
+    // Every test file is a process that loads much the same; what V8 compiled for one serves the next, and the next run where somebody keeps it.
+    const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled');
+    const place = await mkdtemp(join(await findDataPlace(), `spotcheck-test-${process.pid}-`));
+    closers.push(() => rm(place, { recursive: true, force: true, maxRetries: 10 }));
+    const postgres = await startEmbeddedPostgres({ dataDir: join(place, 'data'), onProgress: () => undefined, isDurable: false });
     closers.push(postgres.stop);
     const redis = await startRedis();
     if (redis !== null) closers.push(redis.stop);
@@ -40,16 +43,27 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
   const concurrency = `--concurrency=${Math.min(4, availableParallelism())}`;
-  // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a result.
+  // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a result. Ava leads a process
+  // group, for it does not take its workers with it when it is told to end.
   const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...process.argv.slice(2)], {
     env: { ...process.env, ...servers },
     stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
   });
   const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve));
-  interrupted.addEventListener('abort', () => child.kill('SIGTERM'));
+  interrupted.addEventListener('abort', () => endGroup(child.pid));
   const tally = await reportTap(createInterface({ input: child.stdout }), print);
   const isClean = (await status) === 0 && !interrupted.aborted;
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
+}
+
+/** Ends all processes of a group; one that is gone already is no failure. */
+function endGroup(leaderPid: number | undefined): void {
+  try {
+    if (leaderPid !== undefined) process.kill(-leaderPid, 'SIGTERM');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 const interruption = new AbortController();

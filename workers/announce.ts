@@ -1,3 +1,5 @@
+import type { DueLook } from '../queues/looks.ts';
+import type { RegionBook } from '../queues/region-book.ts';
 import type { RecordedChanges } from './record-changes.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -20,5 +22,18 @@ export async function announce(
     await queues.enqueueAttempts(recorded.deliveries);
   } catch (error) {
     log.warn({ err: error, deliveries: recorded.deliveries.length }, 'delivery.not_queued');
+  }
+}
+
+/** Adds the jobs of committed rechecks. What a queue that is away does not hear of, reconcile tells again, or the next tick comes first. */
+export async function announceRechecks(
+  { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionBook },
+  rechecks: readonly DueLook[],
+): Promise<void> {
+  if (rechecks.length === 0) return;
+  try {
+    await queues.enqueueLooks(rechecks, await findRegions(rechecks.map(({ agentNo }) => agentNo)));
+  } catch (error) {
+    log.warn({ err: error, rechecks: rechecks.length }, 'recheck.not_queued');
   }
 }

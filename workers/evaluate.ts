@@ -1,17 +1,20 @@
 import { cleanText } from '../core/clean-text.ts';
+import { talksToTarget } from '../core/monitor.ts';
 import { applyResult, isDecided, type Change, type DecidedMonitor } from '../core/monitor-state.ts';
+import { recheckAfterMs, recheckAtMs } from '../core/recheck.ts';
 import { stepSource } from '../core/source-state.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';
 import type { Database } from '../models/database.ts';
 import { findNewestResults, lockMonitors, lockSources, storeSourceStates, type EvaluatedMonitor, type LockedSource } from '../models/evaluation.ts';
 import { createPartitions, NO_PARTITION } from '../models/partitions.ts';
+import { planLooks, type PlannedLook } from '../models/schedule.ts';
 import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
 import { recordChanges, type RecordedChanges, type RecordingTools } from './record-changes.ts';
 
 export type EvaluatorDependencies = RecordingTools & { database: Database; now: () => number };
 
-/** What came of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries to be enqueued. */
-export type EvaluationOutcome = RecordedChanges & { stored: number };
+/** What came of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries and rechecks to be enqueued. */
+export type EvaluationOutcome = RecordedChanges & { stored: number; rechecks: PlannedLook[] };
 
 /** How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a day. */
 const LATE_RESULT_HORIZON_MS = 2 * 86_400_000;
@@ -44,7 +47,7 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
   const sources = await lockSources(run, uniqueSources(results));
   const known = new Map(sources.map((source) => [sourceKey(source), source]));
   const ordered = results.filter((result) => known.has(sourceKey(result))).toSorted((a, b) => a.dueAtMs - b.dueAtMs);
-  if (ordered.length === 0) return { stored: 0, transitions: [], deliveries: [] };
+  if (ordered.length === 0) return { stored: 0, rechecks: [], transitions: [], deliveries: [] };
   const suspects = findSuspects(ordered, known);
   const newest = await newestBefore(run, suspects, dependencies.now());
   const fresh = await storeResults(run, ordered);
@@ -52,7 +55,7 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
     const source = suspects.get(sourceKey(result));
     return source !== undefined && isOfNow(result, source) && fresh.has(resultIdentity(result)) && result.dueAtMs > (newest.get(sourceKey(result)) ?? 0);
   });
-  if (applicable.length === 0) return { stored: fresh.size, transitions: [], deliveries: [] };
+  if (applicable.length === 0) return { stored: fresh.size, rechecks: [], transitions: [], deliveries: [] };
   return { stored: fresh.size, ...(await decideMonitors(run, applicable, dependencies)) };
 }
 
@@ -75,18 +78,37 @@ async function decideMonitors(run: Run, results: readonly MeasuredResult[], depe
   const monitors = await lockMonitors(run, [...byMonitor.keys()].toSorted((a, b) => a - b), nowMs);
   const decided = monitors.map((monitor) => ({ monitor, ...applyInOrder(monitor, byMonitor.get(monitor.no) ?? [], nowMs) }));
   await storeSourceStates(run, decided.flatMap(changedSources));
-  return await recordChanges(run, decided, dependencies);
+  const rechecks = decided.flatMap((one) => one.rechecks);
+  await planLooks(run, rechecks);
+  return { rechecks, ...(await recordChanges(run, decided, dependencies)) };
 }
 
-function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResult[], nowMs: number): { after: DecidedMonitor; changes: Change[] } {
+type Applied = { after: DecidedMonitor; changes: Change[]; rechecks: PlannedLook[] };
+
+function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResult[], nowMs: number): Applied {
   const changes: Change[] = [];
+  // Of several results of a source the last one says whether it is worth another look.
+  const rechecks = new Map<number, PlannedLook | null>();
   let after: DecidedMonitor = monitor;
   for (const result of results) {
+    rechecks.set(result.agentNo, planRecheck({ monitor, before: after }, result, nowMs));
     const applied = applyResult(after, result, nowMs);
     if (applied.change !== null) changes.push(applied.change);
     after = applied.monitor;
   }
-  return { after, changes };
+  return { after, changes, rechecks: [...rechecks.values()].filter((recheck) => recheck !== null) };
+}
+
+/** Null where the result asks for no other look (D-47), or its source is a customer's agent, which is told when it hands in its results. */
+function planRecheck({ monitor, before }: { monitor: EvaluatedMonitor; before: DecidedMonitor }, result: MeasuredResult, nowMs: number): PlannedLook | null {
+  const { monitorNo, agentNo, dueAtMs } = result;
+  const { type, intervalSeconds } = monitor;
+  const phase = monitor.sources.find((source) => source.agentNo === agentNo)?.phase ?? null;
+  if (phase === null || !talksToTarget(type)) return null;
+  const state = before.sources.find((source) => source.agentNo === agentNo)?.state ?? null;
+  const afterMs = recheckAfterMs({ state, thresholds: monitor, intervalSeconds }, result);
+  const atMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, { intervalSeconds, phase, monitorNo });
+  return atMs === null ? null : { monitorNo, agentNo, atMs };
 }
 
 function changedSources({ monitor, after }: { monitor: EvaluatedMonitor; after: DecidedMonitor }) {

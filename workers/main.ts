@@ -8,6 +8,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
 import { requireDatabase } from '../models/database.ts';
 import { openRuntime } from './open-runtime.ts';
+import { startAgentWatch } from './processes/agents.ts';
 import { startCheck, startServiceCheck } from './processes/check.ts';
 import { startClock } from './processes/clock.ts';
 import { startDeliver } from './processes/deliver.ts';
@@ -24,15 +25,15 @@ type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProc
 
 /** The Procfile's worker processes by name. */
 const PROCESSES: Readonly<Record<string, Start>> = {
-  check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer }) => [
-    await startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork }),
-    startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer }),
+  check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => [
+    await startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork, selfCheckHosts }),
+    startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }),
   ],
   evaluate: async (runtime) => [await startEvaluate(runtime)],
   deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds }) => [
     startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }),
   ],
-  maintain: (runtime, environment) => [startMaintain(runtime, environment), startHeartbeatWatch(runtime)],
+  maintain: (runtime, environment) => [startMaintain(runtime, environment), startHeartbeatWatch(runtime), startAgentWatch(runtime)],
   clock: (runtime) => [startClock(runtime)],
 };
 

@@ -10,7 +10,9 @@ export type WorkerMetrics = {
   deliveryAttempted(outcome: string, durationMs: number): void;
   choreCompleted(chore: string, outcome: { durationMs: number; failed: boolean }): void;
   schedulesMended(count: number): void;
+  selfCheckChanged(reachesAny: boolean): void;
   heartbeatsMissed(count: number): void;
+  agentsChanged(to: 'offline' | 'online', count: number): void;
 };
 
 /** Registers the workers' metrics. */
@@ -36,7 +38,9 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
   const chores = new Counter({ name: 'spotcheck_chores_total', help: 'Chores by outcome', labelNames: ['chore', 'outcome'], registers });
   const choreSeconds = new Gauge({ name: 'spotcheck_chore_seconds', help: 'Duration of the last run of a chore', labelNames: ['chore'], registers });
   const mended = new Counter({ name: 'spotcheck_schedules_mended_total', help: 'Job schedulers that the reconcile chore added or removed', registers });
+  const cutOff = new Counter({ name: 'spotcheck_self_check_failures_total', help: 'How often a check process found itself cut off from its reference hosts', registers });
   const missed = new Counter({ name: 'spotcheck_heartbeats_missed_total', help: 'Deadlines of heartbeats that passed: pings missed and runs too long', registers });
+  const agents = new Counter({ name: 'spotcheck_agent_changes_total', help: 'Agents that went offline or came back', labelNames: ['to'], registers });
   return {
     checkCompleted({ type, verdict, latenessMs }) {
       checks.inc({ type, verdict });
@@ -56,6 +60,8 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
       choreSeconds.set({ chore }, durationMs / 1000);
     },
     schedulesMended: (count) => mended.inc(count),
+    selfCheckChanged: (reachesAny) => cutOff.inc(reachesAny ? 0 : 1),
     heartbeatsMissed: (count) => missed.inc(count),
+    agentsChanged: (to, count) => agents.inc({ to }, count),
   };
 }

@@ -1,12 +1,14 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { readMonitorCreate, readMonitorPatch } from '../../core/monitor-input/read.ts';
+import { readMonitorCreate } from '../../core/monitor-input/read.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
-import type { Monitor } from '../../core/monitor.ts';
+import { isAgentChecked, type Monitor } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
-import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
+import { listUnableSources } from '../../models/agent-work.ts';
+import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor } from '../../models/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { draftOf, loadMonitorContext } from '../monitor-context.ts';
+import { loadMonitorContext } from '../monitor-context.ts';
+import { patchMonitor } from '../monitor-patch.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from '../presenters/monitor.ts';
 import { callerOf, idOf } from '../request-context.ts';
@@ -62,21 +64,15 @@ export function getMonitorHandler({ database }: ApiDependencies): RequestHandler
     const id = idOf(request);
     const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
     if (found === null) throw notFound('monitor', id);
-    response.json(presentMonitorDetail(found.monitor, found.agentIds, { canWrite: canWrite(response) }));
+    await answerWithDetail(database, found, response);
   };
 }
 
 /** `PATCH /monitors/{id}` */
 export function updateMonitorHandler(dependencies: ApiDependencies): RequestHandler {
-  const { database, now } = dependencies;
   return async (request, response) => {
-    const caller = callerOf(response);
     const id = idOf(request);
-    const context = await loadMonitorContext(dependencies, { caller, monitorId: id, body: request.body, isNew: false });
-    const stored = await updateMonitor(database, { tenantId: caller.tenantId, id, nowMs: now() }, (current) => {
-      const { settings, agentSources, secrets } = accept(readMonitorPatch(request.body, { current: draftOf(current), context }));
-      return { settings, secrets, agentIds: agentSources };
-    });
+    const stored = await patchMonitor(dependencies, { caller: callerOf(response), monitorId: id, body: request.body });
     if (stored === null) throw notFound('monitor', id);
     announceSchedule(dependencies, stored.schedule);
     response.json(presentMonitorState(stored.monitor));
@@ -120,8 +116,13 @@ function switchMonitor(dependencies: ApiDependencies, change: Switch): RequestHa
     const found = await findMonitor(database, key);
     // Deleted by someone else in the meantime: then this is what the caller will find too.
     if (found === null) throw notFound('monitor', key.id);
-    response.json(presentMonitorDetail(found.monitor, found.agentIds, { canWrite: canWrite(response) }));
+    await answerWithDetail(database, found, response);
   };
+}
+
+async function answerWithDetail(database: ApiDependencies['database'], { monitor, agentIds }: { monitor: Monitor; agentIds: string[] }, response: Response): Promise<void> {
+  const unable = isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
+  response.json(presentMonitorDetail(monitor, { agentIds, unable }, { canWrite: canWrite(response) }));
 }
 
 function canWrite(response: Response): boolean {

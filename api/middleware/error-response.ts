@@ -46,7 +46,7 @@ function answerToBody(error: unknown): ApiError | null {
   const type = error instanceof Error && 'type' in error ? error.type : null;
   switch (type) {
     case 'entity.too.large':
-      return new ApiError(413, `the body must be at most ${MAX_BODY_BYTES} bytes`);
+      return new ApiError(413, `the body must be at most ${limitOf(error)} bytes`);
     case 'entity.parse.failed':
       return new ApiError(400, 'the body must be JSON, got something that does not parse');
     case 'encoding.unsupported':
@@ -59,6 +59,11 @@ function answerToBody(error: unknown): ApiError | null {
     default:
       return isRefusedBody(error) ? new ApiError(400, 'the body cannot be decoded as its Content-Encoding says') : null;
   }
+}
+
+/** The parser says how much it would have taken. */
+function limitOf(error: unknown): number {
+  return error instanceof Error && 'limit' in error && typeof error.limit === 'number' ? error.limit : MAX_BODY_BYTES;
 }
 
 /** zlib's complaints come without a type of the parser's own, but with its status. */

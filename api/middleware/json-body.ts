@@ -19,7 +19,12 @@ const JSON_TYPE = /^application\/json *(?:;|$)/i;
  * is then brought to one spelling, because the validator keeps compiled schemas for each spelling that it meets, for ever.
  */
 export function jsonBody(): RequestHandler[] {
-  return [requireJson, express.json({ limit: MAX_BODY_BYTES, strict: false, type: hasBody }), nameTypeOnce, limitValues];
+  return [...readJson(MAX_BODY_BYTES), nameTypeOnce, limitValues];
+}
+
+/** Reads bodies of at most so many bytes as JSON; one that is absent stays undefined. */
+export function readJson(maxBytes: number): RequestHandler[] {
+  return [requireJson, express.json({ limit: maxBytes, strict: false, type: hasBody })];
 }
 
 const requireJson: RequestHandler = (request, _response, next) => {

@@ -5,7 +5,7 @@ import { PLAN_LIMITS, PLANS } from '../../core/plans.ts';
 import type { Database } from '../../models/database.ts';
 import type { QueueBackend } from '../../queues/connection.ts';
 import { ApiError } from '../api-error.ts';
-import { contextOf } from '../request-context.ts';
+import { contextOf, type RequestContext } from '../request-context.ts';
 
 /** Where all processes of the API count together. */
 export type RateLimitStore = { kind: 'postgres'; pool: Database['pool'] } | { kind: 'redis'; client: NonNullable<QueueBackend['redis']> };
@@ -15,14 +15,22 @@ const WINDOW_SECONDS = 60;
 /** Anonymous requests are counted per address: enough for a whole office behind one, too few for guessing tokens. */
 const ANONYMOUS_LIMIT = 600;
 
+/** Whom a request is counted for, and how many a minute there may be. */
+type Count = { key: string; limit: number };
+
 /** Counts each request before any other work is done for it, per token over all processes (D-04). */
 export function rateLimit(store: RateLimitStore): RequestHandler {
-  const limits = new Set([ANONYMOUS_LIMIT, ...PLANS.map((plan) => PLAN_LIMITS[plan].requestsPerMinute)]);
-  const limiters = new Map([...limits].map((limit) => [limit, createLimiter(store, limit)]));
+  return limitRequests(store, {
+    limits: PLANS.map((plan) => PLAN_LIMITS[plan].requestsPerMinute),
+    countOf: ({ caller }) => (caller === undefined ? null : { key: `token:${caller.tokenId}`, limit: PLAN_LIMITS[caller.plan].requestsPerMinute }),
+  });
+}
+
+/** Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its address. */
+export function limitRequests(store: RateLimitStore, { limits, countOf }: { limits: readonly number[]; countOf: (context: RequestContext) => Count | null }): RequestHandler {
+  const limiters = new Map([...new Set([ANONYMOUS_LIMIT, ...limits])].map((limit) => [limit, createLimiter(store, limit)]));
   return async (request, response, next) => {
-    const { caller } = contextOf(response);
-    const limit = caller === undefined ? ANONYMOUS_LIMIT : PLAN_LIMITS[caller.plan].requestsPerMinute;
-    const key = caller === undefined ? `address:${request.ip ?? ''}` : `token:${caller.tokenId}`;
+    const { key, limit } = countOf(contextOf(response)) ?? { key: `address:${request.ip ?? ''}`, limit: ANONYMOUS_LIMIT };
     const { isAllowed, count } = await consume(limiters.get(limit), key);
     const seconds = setHeaders(response, limit, count);
     if (!isAllowed) throw new ApiError(429, 'rate limit exceeded', { 'Retry-After': String(seconds) });

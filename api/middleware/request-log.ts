@@ -21,7 +21,7 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const { requestId, caller, route = 'unknown' } = contextOf(response);
+      const { requestId, caller, agent, route = 'unknown' } = contextOf(response);
       const durationMs = performance.now() - startedAt;
       const isAborted = !response.writableFinished;
       durations.observe({ method: request.method, route, status: String(response.statusCode) }, durationMs / 1000);
@@ -33,7 +33,8 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
           status: response.statusCode,
           outcome: isAborted ? 'aborted' : 'answered',
           duration_ms: Math.round(durationMs * 10) / 10,
-          tenant_id: caller?.tenantId,
+          tenant_id: caller?.tenantId ?? agent?.tenantId,
+          agent_id: agent?.id,
           token_id: caller?.tokenId,
         },
         'request.completed',

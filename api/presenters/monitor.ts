@@ -1,3 +1,4 @@
+import type { Inability } from '../../core/agent/capability.ts';
 import type { Monitor } from '../../core/monitor.ts';
 import { statusOf } from '../../core/state.ts';
 import type { components } from '../schema.generated.ts';
@@ -29,9 +30,17 @@ export function presentMonitor(monitor: Monitor): Schemas['Monitor'] {
   };
 }
 
+/** Who probes a monitor, and which of them cannot. */
+export type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
+
 /** A monitor as its own read shows it. A heartbeat's token lets anyone ping, so only callers who may write see it (D-17). */
-export function presentMonitorDetail(monitor: Monitor, agentIds: readonly string[], { canWrite }: { canWrite: boolean }): Schemas['MonitorDetail'] {
-  return { ...presentMonitor(monitor), check_spec: presentCheckSpec(monitor, canWrite), agent_sources: [...agentIds] };
+export function presentMonitorDetail(monitor: Monitor, { agentIds, unable }: MonitorSources, { canWrite }: { canWrite: boolean }): Schemas['MonitorDetail'] {
+  return {
+    ...presentMonitor(monitor),
+    check_spec: presentCheckSpec(monitor, canWrite),
+    agent_sources: [...agentIds],
+    ...(unable.length > 0 && { agent_sources_unable: [...unable] }),
+  };
 }
 
 /** What POST and PATCH answer. */

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/plans.ts';
-import { countOwnAgents, createAgent, listAgents } from '../../models/agents.ts';
+import { countOwnAgents, createAgent, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
@@ -9,7 +9,7 @@ import type { WithDatabase } from '../with-database.ts';
 
 type CreateOptions = { tenant: string; name: string; region?: string; json?: boolean };
 
-/** Adds `agent create` and `agent list`. */
+/** Adds `agent create`, `agent list`, `agent revoke` and `agent rotate`. */
 export function addAgentCommands(program: Command, withDatabase: WithDatabase): void {
   const agent = program.command('agent').description("customers' agents");
   agent
@@ -30,6 +30,27 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .action(async (options: { tenant: string; json?: boolean }) => {
       const agents = await withDatabase(async ({ database }) => listAgents(database, { tenantId: (await getTenant(database, options.tenant)).id }));
       print(agents.map(({ id, kind, name, region, lastSeenAt }) => ({ id, kind, name, region, last_seen_at: lastSeenAt })), options);
+    });
+  agent
+    .command('revoke')
+    .description("end an agent's token at once; it stays with its monitors")
+    .requiredOption('--id <id>', 'the agent')
+    .option('--json', 'print JSON')
+    .action(async (options: { id: string; json?: boolean }) => {
+      const revoked = await withDatabase(({ database, nowMs }) => revokeAgent(database, options.id, nowMs));
+      if (!revoked) throw new Refusal(`There is no customer's agent ${options.id} with a token that is still good`);
+      print({ id: options.id, revoked: true }, options);
+    });
+  agent
+    .command('rotate')
+    .description('give an agent a new token, shown once; the old one ends at once, and the key that secrets were sealed to is forgotten')
+    .requiredOption('--id <id>', 'the agent')
+    .option('--json', 'print JSON')
+    .action(async (options: { id: string; json?: boolean }) => {
+      const token = generateToken('spa');
+      const rotated = await withDatabase(({ database }) => rotateAgentToken(database, options.id, fingerprintOf(token)));
+      if (!rotated) throw new Refusal(`There is no customer's agent ${options.id}`);
+      print({ id: options.id, token }, options);
     });
 }
 

@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import { migrate } from '../../models/migrate.ts';
-import { migrateQueues } from '../../queues/migrate.ts';
 import { bootstrap } from '../bootstrap.ts';
 import { print } from '../output.ts';
 import { databaseAccess } from '../with-database.ts';
@@ -15,6 +13,8 @@ export function addMigrateCommand(program: Command, readEnvironment: () => Envir
     .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
       const environment = readEnvironment();
+      // No other command needs these, and they take as long to load as all the rest.
+      const [{ migrate }, { migrateQueues }] = await Promise.all([import('../../models/migrate.ts'), import('../../queues/migrate.ts')]);
       const databaseUrl = await findDatabase(environment);
       const applied: string[] = [];
       await migrate(databaseUrl, (text) => applied.push(text));

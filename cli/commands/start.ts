@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Environment } from '../../config/environment.ts';
-import { startService, type RunningService } from '../start.ts';
+import type { RunningService } from '../start.ts';
 import { awaitStopRequest } from '../stop-request.ts';
 
 /** Adds `start`: the whole service in one process, until a signal ends it or npm, where that runs it, is gone. */
@@ -16,6 +16,8 @@ export function addStartCommand(program: Command, { readEnvironment, isRunByNpm 
         process.exit(1);
       };
       const stopping = awaitStopRequest({ isRunByNpm, onImpatience });
+      // The whole service takes longer to load than any other command to run.
+      const { startService } = await import('../start.ts');
       const service = await startService(readEnvironment(), say);
       greet(service, say);
       await stopping;

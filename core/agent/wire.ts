@@ -1,5 +1,5 @@
 import type { Assertion } from '../monitor.ts';
-import type { AgentCapability, Inability } from './capability.ts';
+import type { AgentCapability, Withholding } from './capability.ts';
 
 /** What an agent says when it checks in: `POST /agent/v1/pull`. */
 export type PullRequest = {
@@ -36,7 +36,7 @@ export type WorkItem = {
   /** `WorkSecrets` as JSON in a libsodium sealed box for the agent's key, base64; absent where the monitor has none, or they are withheld. */
   sealedSecrets?: string;
   /** Why the monitor's secrets are not in the item: no key to seal them to, or another key than the one that was pinned. A result without them is no vote. */
-  secretsWithheld?: Exclude<Inability, 'capability'>;
+  secretsWithheld?: Withholding;
 };
 
 /** The settings of an item; only the keys of its type. A monitor's body match is the first assertion, on `text_body`. */

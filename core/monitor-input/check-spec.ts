@@ -1,6 +1,7 @@
 import { normaliseAssertion } from '../http/assertions.ts';
+import { refuseTogether } from '../pattern.ts';
 import type { Assertion, CheckSpec, MonitorSecrets, MonitorType } from '../monitor.ts';
-import { addProblem, listOf, shape, text } from './checks.ts';
+import { addProblem, anyText, listOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 import { completeRequest, requestInput } from './request.ts';
 import { completeTransport, transportInput } from './transport.ts';
@@ -9,6 +10,9 @@ import { completeDns, dnsInput, domainInput, heartbeatInput, pingInput, vendorIn
 /** The largest check_spec, in bytes of its JSON (D-15). */
 const MAX_BYTES = 131_072;
 const MAX_ASSERTIONS = 50;
+
+/** Ids of which those that are no vendor monitors of the caller are ignored, however they look; 50 at most. */
+export const dependencyIds = listOf(anyText, 50);
 
 const assertionInput = shape({
   source: text({ max: 64 }),
@@ -28,7 +32,7 @@ export const checkSpecInput = shape({
   heartbeat: heartbeatInput,
   dns: dnsInput,
   vendor: vendorInput,
-  dependencies: listOf(text({ max: 64 }), 50),
+  dependencies: dependencyIds,
 });
 
 type CheckSpecInput = Checked<typeof checkSpecInput>;
@@ -66,7 +70,11 @@ export function completeCheckSpec(
     problems.push({ field: `check_spec.${key}`, message: `check_spec.${key} does not apply to ${type} monitors, only ${known.join(', ')}` });
   }
   const bytes = new TextEncoder().encode(JSON.stringify(input)).length;
+  const patterns = refuseTogether((input.assertions ?? []).flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : [])));
   if (bytes > MAX_BYTES) addProblem(problems, 'check_spec', { expected: `at most ${MAX_BYTES} bytes of JSON`, got: String(bytes) });
+  if (patterns !== null) problems.push({ field: 'check_spec.assertions', message: `check_spec.assertions ${patterns}` });
+  // Reading the parts of what is too large would hold up everybody else's requests.
+  if (bytes > MAX_BYTES || patterns !== null) return { checkSpec: {}, secrets: {} };
 
   const http = input.request && completeRequest(input.request, { request: stored.checkSpec.request ?? {}, secrets: stored.secrets }, problems);
   const transport = input.transport && completeTransport(input.transport, { secrets: stored.secrets, isValidPattern }, problems);

@@ -46,6 +46,10 @@ export function text({ min = 0, max = Infinity }: { min?: number; max?: number }
   };
 }
 
+/** Any text at all: for what is only looked up and never stored. */
+export const anyText: Check<string> = (value, field, problems) =>
+  typeof value === 'string' ? value : addProblem(problems, field, { expected: 'a text', got: kindOf(value) });
+
 /** A whole number in a range, both ends included. */
 export function integer({ min, max }: { min: number; max: number }): Check<number> {
   return (value, field, problems) => {

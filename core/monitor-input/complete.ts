@@ -4,12 +4,12 @@ import { defaultDownMinSources } from '../monitor-defaults.ts';
 import { isAgentChecked } from '../monitor.ts';
 import type { CheckSpec, MonitorSecrets, MonitorSettings } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
-import type { VendorReading } from '../vendor/document.ts';
 import { completeCheckSpec } from './check-spec.ts';
 import { addProblem, show } from './checks.ts';
 import type { Problem } from './checks.ts';
 import type { MonitorInput } from './fields.ts';
 import { completeVendor } from './vendor.ts';
+import type { PageReading } from './vendor.ts';
 
 /** What the account around a monitor allows and knows. */
 export type MonitorContext = {
@@ -23,7 +23,7 @@ export type MonitorContext = {
   /** The account's vendor monitors: what a monitor can depend on. */
   vendorMonitorIds: readonly string[];
   /** What the vendor's page says, where the write needs that (`findPageToRead`); null where it was not read. */
-  vendorReading: VendorReading | null;
+  vendorReading: PageReading | null;
   /** What a heartbeat gets that has no token yet. */
   newHeartbeatToken: string;
   /** The domain that a host name belongs to at its registry; null where it belongs to none. */
@@ -163,7 +163,7 @@ function completeDependencies({ settings }: MonitorDraft, { input, context }: { 
 
 function readVendor({ settings }: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): CheckSpec['vendor'] {
   const { type, target, checkSpec } = settings;
-  if (type === 'vendor') return completeVendor(input, { stored: { target, vendor: checkSpec.vendor }, reading: context.vendorReading }, problems);
+  if (type === 'vendor') return completeVendor(input, { stored: { target, vendor: checkSpec.vendor }, read: context.vendorReading }, problems);
   if (input.components !== undefined) doesNotApply('components', { type, only: 'vendor' }, problems);
   return undefined;
 }

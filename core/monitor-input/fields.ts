@@ -1,16 +1,13 @@
 import { HTTP_METHODS, MONITOR_TYPES } from '../monitor.ts';
 import { MAX_TARGET_LENGTH } from '../targets.ts';
 import { MAX_TIMEOUT_MS } from '../monitor-defaults.ts';
-import { checkSpecInput } from './check-spec.ts';
+import { checkSpecInput, dependencyIds } from './check-spec.ts';
 import { addProblem, integer, listOf, nullable, oneOf, shape, show, text } from './checks.ts';
 import type { Check, Checked } from './checks.ts';
 import { graceSeconds } from './type-settings.ts';
 
 /** The longest interval, in seconds (D-15). */
 const MAX_INTERVAL_SECONDS = 86_400;
-
-/** Most vendor monitors that a monitor can depend on. */
-const MAX_DEPENDENCIES = 50;
 
 const id = text({ max: 64 });
 
@@ -55,7 +52,7 @@ export const monitorInput = shape({
   check_spec: checkSpecInput,
   warn_days: integer({ min: 0, max: 3650 }),
   components: listOf(text({ min: 1, max: 255 }), 100),
-  dependencies: listOf(id, MAX_DEPENDENCIES),
+  dependencies: dependencyIds,
 });
 
 /** A creation or a PATCH whose fields are each good by themselves. */

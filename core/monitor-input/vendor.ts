@@ -14,6 +14,9 @@ import type { Problem } from './checks.ts';
 /** What a write says of a vendor, over what is stored: undefined stands for what was left out. */
 export type VendorInput = { target?: string | undefined; components?: readonly string[] | undefined };
 
+/** What a page says, and which page it is: while it was read another write may have named a different one. */
+export type PageReading = { page: VendorPage; reading: VendorReading };
+
 /** The vendor as it is stored before the write; a creation has none. */
 export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
 
@@ -32,12 +35,12 @@ export function findPageToRead(input: VendorInput, stored: StoredVendor): Vendor
 }
 
 /**
- * What the server fills in from a vendor monitor's target (D-28). Components are held against what the page says, where that was read; a page
- * outside the catalogue must have proved to be one. Adds what is wrong to `problems`.
+ * What the server fills in from a vendor monitor's target (D-28). Components are held against what its page says, where `read` is of that page
+ * (null = nothing was read); a page outside the catalogue must have proved to be one. Adds what is wrong to `problems`.
  */
 export function completeVendor(
   input: VendorInput,
-  { stored, reading }: { stored: StoredVendor; reading: VendorReading | null },
+  { stored, read }: { stored: StoredVendor; read: PageReading | null },
   problems: Problem[],
 ): NonNullable<CheckSpec['vendor']> {
   const target = input.target ?? stored.target;
@@ -50,6 +53,7 @@ export function completeVendor(
     problems.push({ field: 'target', message: unknownVendor(target) });
     return { components: [...components] };
   }
+  const reading = read?.page.pageUrl === page.pageUrl ? read.reading : null;
   if (!page.isInCatalogue && target !== stored.target) checkPage(reading, problems);
   const { vendorId, pageUrl, probeUrl } = page;
   return { vendorId, pageUrl, probeUrl, components: completeComponents(components, { page, reading }, problems) };

@@ -8,7 +8,7 @@ import type { DomainStore } from './store.ts';
 import type { WhoisServer } from './whois-answer.ts';
 import { createWhois } from './whois.ts';
 
-/** What look-ups of domains need; `whoisServer` refers to the registries' servers. */
+/** What look-ups of domains need; `whoisServer` refers to the registries' servers and is itself not guarded, being the operator's choice (D-30). */
 export type DomainEnvironment = { allowPrivateNetwork: boolean; whoisServer: WhoisServer; domains: DomainStore; now: () => number };
 
 /** What is known of a domain, and for how long a registry was asked just now, in milliseconds; null = it was not. */
@@ -35,7 +35,7 @@ const LOOK_EVERY_MS = 200;
 /** Opens the knowledge of domains. */
 export function openKnownDomains({ allowPrivateNetwork, whoisServer, domains: store, now }: DomainEnvironment): KnownDomains {
   const askInTurn = createTurns({ store, now });
-  const askWhois = createWhois({ tcp: createTcpClient({ allowPrivateNetwork }), root: whoisServer, askInTurn, now });
+  const askWhois = createWhois({ root: whoisServer, tcpToRoot: createTcpClient({ allowPrivateNetwork: true }), tcp: createTcpClient({ allowPrivateNetwork }), askInTurn, now });
   const lookUp = createLookUp({ http: createHttpClient({ allowPrivateNetwork }), store, askInTurn, askWhois, now });
   return shareLookUps({ store, lookUp, now });
 }

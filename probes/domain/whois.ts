@@ -3,8 +3,8 @@ import type { TcpClient } from '../../net/tcp-exchange.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 import type { Asked, AskInTurn } from './registry-turns.ts';
 
-/** What WHOIS look-ups are made with; `root` refers to the registry of a top-level domain. */
-export type WhoisTools = { tcp: TcpClient; root: WhoisServer; askInTurn: AskInTurn; now: () => number };
+/** What WHOIS look-ups are made with; `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead where `tcp` may not: the operator has chosen the root, and strangers everyone it refers to (D-30). */
+export type WhoisTools = { root: WhoisServer; tcpToRoot: TcpClient; tcp: TcpClient; askInTurn: AskInTurn; now: () => number };
 
 export type AskWhois = (question: { name: string; deadlineAtMs: number }) => Promise<DomainLookUp>;
 
@@ -34,7 +34,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
     const tld = question.name.slice(question.name.lastIndexOf('.') + 1);
     const known = registries.get(tld);
     if (known !== undefined && known.untilMs > tools.now()) return known.server;
-    const answer = await ask(tools.root, question, tools);
+    const answer = await ask(tools.root, question, { ...tools, tcp: tools.tcpToRoot });
     if (answer.outcome === 'failed') return answer;
     const server = readRootReferral(answer.text);
     // A root that refers to nobody may be the registry itself, where an installation names its own.

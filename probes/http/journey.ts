@@ -3,6 +3,7 @@ import type { FixedCause, Phases } from '../../core/verdict.ts';
 import type { HttpAnswer, HttpExchange } from '../../net/http-client.ts';
 
 const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
 
 /** What one check measures from its start over all of its hops. */
@@ -66,9 +67,8 @@ function add(a: number | null, b: number | null): number | null {
   return a === null || b === null ? a ?? b : a + b;
 }
 
-/** UTF-8 unless the answer says Latin-1. A byte-order mark is no part of the text: JSON with one would be none. */
+/** UTF-8 unless the answer says Latin-1. A byte-order mark says UTF-8 whatever the header does, and is no part of the text: JSON with one would be none. */
 function decodeText(bytes: Buffer, contentType: string | undefined): string {
-  if (contentType !== undefined && LATIN_1.test(contentType)) return bytes.toString('latin1');
-  const text = bytes.toString('utf8');
-  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+  if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.length))) return bytes.toString('utf8', BYTE_ORDER_MARK.length);
+  return bytes.toString(contentType !== undefined && LATIN_1.test(contentType) ? 'latin1' : 'utf8');
 }

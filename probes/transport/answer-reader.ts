@@ -13,7 +13,8 @@ const MAX_SEARCHED_CHARACTERS = 8 * 1024;
 export class TcpAnswerReader {
   readonly #expectation: AnswerExpectation;
   readonly #search: PatternSearch;
-  readonly #decoder = new TextDecoder();
+  // A stream is no file: the bytes of a byte-order mark are part of the answer like any others.
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
   #byteLength = 0;
   #searchable = MAX_SEARCHED_CHARACTERS;

@@ -17,6 +17,7 @@ import { createIdSource } from '../../models/ids.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { createTenant } from '../../models/tenants.ts';
 import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';
+import type { ResultPayload } from '../../queues/payloads.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 
 /** What one answer was. */
@@ -40,6 +41,8 @@ export type ApiServer = {
   testDeliveries: TestedWebhook[];
   /** What the test delivery to a URL comes to; others are answered 2xx. */
   testDeliveryFailures: Map<string, string>;
+  /** Results of agents on their way to the evaluator. */
+  submittedResults: ResultPayload[];
   logLines: Record<string, unknown>[];
   anonymous: Call;
   account(plan?: Plan): Promise<Account>;
@@ -73,6 +76,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
   const scheduleChanges: ScheduleChange[] = [];
   const testDeliveries: TestedWebhook[] = [];
   const testDeliveryFailures: ApiServer['testDeliveryFailures'] = new Map();
+  const submittedResults: ResultPayload[] = [];
   const logLines: Record<string, unknown>[] = [];
   const closers: (() => Promise<void>)[] = [];
 
@@ -90,6 +94,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
         return testDeliveryFailures.get(webhook.url) ?? null;
       },
       readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
+      submitResults: async (results) => void submittedResults.push(...results),
       isQueueReachable: async () => true,
       metrics: new Registry(),
       logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
@@ -121,6 +126,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
     scheduleChanges,
     testDeliveries,
     testDeliveryFailures,
+    submittedResults,
     logLines,
     anonymous: callWith(null),
     async account(plan = 'pro') {

@@ -127,7 +127,7 @@ const SENTENCES: [unknown, string][] = [
   [{ name: 'x', check_spec: { request: { secretHeaders: { A: 'hush\n' } } } }, 'check_spec.request.secretHeaders.A must be a header value of at most 8192 characters without line breaks (RFC 9110), got another text'],
   [{ name: 'x', check_spec: { request: { auth: { type: 'bearer', token: 7 } } } }, 'check_spec.request.auth.token must be printable ASCII text of 1 to 8192 characters without blanks, got a number'],
   [{ name: 'x', type: 'udp', check_spec: { transport: { payload: 4711, payloadSecret: true } } }, 'check_spec.transport.payload must be a text of 0 to 65536 characters, got a number'],
-  [{ name: 'x', type: 'tcp', check_spec: { transport: { expect: '(?:.{30}){30}'.repeat(40), expectMode: 'regex' } } }, 'check_spec.transport.expect must be a regular expression of at most 10000 characters with its repetitions written out, got 40800'],
+  [{ name: 'x', type: 'tcp', check_spec: { transport: { expect: '(?:.{30}){30}'.repeat(40), expectMode: 'regex' } } }, 'check_spec.transport.expect must be a regular expression of at most 10000 characters with its repetitions, Unicode classes and wide ranges written out, got 40800'],
   [{ name: 'x', check_spec: { dns: {} } }, 'check_spec.dns does not apply to http monitors, only request, assertions, domain, dependencies'],
   [{ name: 1, interval_seconds: 0 }, 'name must be a name of 1 to 255 characters that is not only blanks, got 1; interval_seconds must be a whole number from 1 to 86400, got 0'],
 ];

@@ -8,6 +8,9 @@ withApiServer(test);
 
 const headers = (count: number, prefix = 'X') => Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}-${index}`, 'v']));
 
+/** Assertions with patterns as large as one may be. */
+const patterns = (count: number) => Array.from({ length: count }, () => ({ source: 'text_body', op: 'matches', value: '.{1000}'.repeat(10) }));
+
 /** The last good value of each limit, and the first bad one where there is one: the description and the rules must draw the same line. */
 const LIMITS: [string, unknown, unknown][] = [
   ['name', { name: 'x'.repeat(255) }, { name: 'x'.repeat(256) }],
@@ -51,6 +54,7 @@ const LIMITS: [string, unknown, unknown][] = [
   ['assertion on the time', { check_spec: { assertions: [{ source: 'response_time', op: 'lt', value: '1.5', path: 'dropped', name: 'dropped' }] } }, { check_spec: { assertions: [{ source: 'response_time', op: 'equals', value: '1' }] } }],
   ['assertion on the certificate', { check_spec: { assertions: [{ source: 'cert_expiry', op: 'gt', value: '14' }] } }, { check_spec: { assertions: [{ source: 'cert_expiry', op: 'gt', value: 'soon' }] } }],
   ['assertion on the text', { check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: '^a+$' }] } }, { check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: 'a(?!b)' }] } }],
+  ['patterns together', { check_spec: { assertions: patterns(2) } }, { check_spec: { assertions: [...patterns(2), { source: 'header', op: 'matches', name: 'A', value: 'x' }] } }],
   ['check_spec', { check_spec: { request: { body: 'x'.repeat(131_072 - '{"request":{"body":""}}'.length) } } }, { check_spec: { request: { body: 'x'.repeat(131_073 - '{"request":{"body":""}}'.length) } } }],
   ['transport', { type: 'udp', target: 'a.example:53', check_spec: { transport: { payload: '00ff', payloadEncoding: 'hex', expect: 'a+', expectMode: 'regex' } } }, { type: 'udp', check_spec: { transport: { payload: '0', payloadEncoding: 'hex' } } }],
   ['transport of tcp', { type: 'tcp', target: '[::1]:25', check_spec: { transport: { payload: 'x', payloadSecret: true } } }, { type: 'tcp', check_spec: { transport: { payloadSecret: true } } }],

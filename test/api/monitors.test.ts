@@ -145,13 +145,19 @@ test('ids that no id can be are 404, whatever is in them', async (t) => {
   isError(t, await owner('GET', '/v1/monitors/%E0%A4%A'), { status: 400, error: 'the path must be percent-encoded UTF-8' });
 });
 
-test('a dependency must be a vendor monitor of the caller; anything else is left out', async (t) => {
+const NO_IDS = ['', ' ', 'nonsense \u0001', '\u0000', '\uD800', 'x'.repeat(65), 'é'.repeat(4000), '../../etc', "'; --"];
+
+test('a dependency must be a vendor monitor of the caller; any other text is left out', async (t) => {
   const { owner } = await t.context.api.account();
   const stranger = await t.context.api.account();
   const vendor = (await owner('POST', '/v1/monitors', { name: 'GitHub', type: 'vendor', target: 'github' })).json['id'];
   const foreign = (await stranger.owner('POST', '/v1/monitors', { name: 'GitHub', type: 'vendor', target: 'github' })).json['id'];
-  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'x', dependencies: [foreign, vendor, 'nonsense \u0001'] });
+  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'x', dependencies: [foreign, vendor, ...NO_IDS] });
   t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], { dependencies: [vendor] });
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: { dependencies: NO_IDS } })).status, 200);
+  for (const body of [{ dependencies: [vendor, 1] }, { dependencies: [null] }, { dependencies: [[vendor]] }, { dependencies: vendor }]) {
+    isError(t, await owner('PATCH', `/v1/monitors/${id}`, body), { status: 400, error: /^dependencies/ });
+  }
   await stranger.owner('DELETE', `/v1/monitors/${vendor}`);
   t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json['check_spec'], { dependencies: [vendor] });
 });

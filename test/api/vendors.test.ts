@@ -45,6 +45,8 @@ withApiServer(test);
 const UNATTENDED = new Set(['cloudflare', 'status.shop.example']);
 const wanted: string[] = [];
 let base: Promise<string> | null = null;
+/** What happens once a page has been read and before the request that waits for it goes on. */
+const overtaking = new Map<string, () => Promise<void>>();
 
 /** One more process of the API, as production makes it: a real queue, with a real worker behind it but for the unattended vendors. */
 function openApi(api: ApiServer): Promise<string> {
@@ -54,11 +56,28 @@ function openApi(api: ApiServer): Promise<string> {
   // Each look at the clock is three seconds later, so that nobody waits for the patience to end.
   const unattended = createVendorLookUp({ listRecords, enqueueLookUp: async () => undefined, now: () => (ms += 3000) });
   return api.another({
-    readVendorPage: (page) => {
+    async readVendorPage(page) {
       wanted.push(page.vendorId);
-      return UNATTENDED.has(page.vendorId) ? unattended(page) : attended(page);
+      const reading = await (UNATTENDED.has(page.vendorId) ? unattended(page) : attended(page));
+      await overtaking.get(page.pageUrl)?.();
+      return reading;
     },
   });
+}
+
+/** From now on `overtake` comes before each request that has had one of the pages read, but not before its own; returns the pages that were read, as it goes on. */
+function overtakeReads(pages: readonly string[], overtake: (reads: number) => Promise<unknown>): string[] {
+  const read: string[] = [];
+  let isOvertaking = false;
+  for (const url of pages) {
+    overtaking.set(url, async () => {
+      if (isOvertaking) return;
+      isOvertaking = true;
+      await overtake(read.push(url));
+      isOvertaking = false;
+    });
+  }
+  return read;
 }
 
 async function openVendorApi({ context: { api } }: ExecutionContext<{ api: ApiServer }>) {
@@ -127,6 +146,37 @@ test('a PATCH reads a page only where target or components change, and holds wha
 
   t.is((await reader('PATCH', path, { components: ['Kitchen'] })).status, 403);
   t.is((await stranger('PATCH', path, { components: ['Kitchen'] })).status, 404);
+});
+
+test('components are held against the page of the target that another PATCH has set while theirs was read', async (t) => {
+  const first = await startStatusPage(t);
+  const second = await startStatusPage(t);
+  second.page.components = [{ id: 'x', name: 'Kitchen', status: 'operational' }];
+  const { owner } = await openVendorApi(t);
+  for (const [components, status] of [[['kitchen'], 200], [['Dashboard'], 400]] as const) {
+    const { json: { id } } = await owner('POST', '/v1/monitors', create(first.url, { components: ['API'] }));
+    const path = `/v1/monitors/${id}`;
+    const read = overtakeReads([first.url, second.url], async (reads) => reads === 1 && (await owner('PATCH', path, { target: second.url, components: [] })));
+    const answer = await owner('PATCH', path, { components });
+    t.is(answer.status, status, answer.text);
+    if (status === 400) isError(t, answer, { status, error: /"Dashboard" is not on the status page; it has "Kitchen"$/ });
+    t.like(await vendorOf(owner, id), { pageUrl: second.url, components: status === 200 ? ['Kitchen'] : [] });
+    t.deepEqual(read, [first.url, second.url]);
+    for (const url of [first.url, second.url]) overtaking.delete(url);
+  }
+});
+
+test('a PATCH that is overtaken each time it has read the page ends all the same, its components taken as sent', async (t) => {
+  const pages = [await startStatusPage(t), await startStatusPage(t)];
+  const urlOf = (turn: number) => pages[turn % 2]?.url ?? '';
+  const { owner } = await openVendorApi(t);
+  const { json: { id } } = await owner('POST', '/v1/monitors', create(urlOf(0)));
+  const path = `/v1/monitors/${id}`;
+  const read = overtakeReads([urlOf(0), urlOf(1)], (reads) => owner('PATCH', path, { target: urlOf(reads), components: [] }));
+  const answer = await owner('PATCH', path, { components: ['api'] });
+  t.is(answer.status, 200, answer.text);
+  t.deepEqual(read, [urlOf(0), urlOf(1), urlOf(2)]);
+  t.like(await vendorOf(owner, id), { pageUrl: urlOf(3), components: ['api'] });
 });
 
 test('a vendor of the catalogue is stored at once as a whole; a vendor that nobody knows is a 400 with near matches', async (t) => {

@@ -84,6 +84,20 @@ test('a plan counts agents where the counts are switched on', async (t) => {
   await isRefused(t, run('agent', 'create', '--tenant', id, '--name', 'two'), /^The plan free allows 1 agents? of its own/);
 });
 
+test('an agent whose token is revoked can be given a new one, which ends the one before', async (t) => {
+  const run = await commandsOnDatabase(t);
+  const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
+  const agent = await jsonOf(t, run('agent', 'create', '--tenant', id, '--name', 'one', '--json'));
+  t.deepEqual(await jsonOf(t, run('agent', 'revoke', '--id', agent.id, '--json')), { id: agent.id, revoked: true });
+  await isRefused(t, run('agent', 'revoke', '--id', agent.id, '--json'), /^There is no customer's agent agt_\S+ with a token that is still good$/m);
+  const renewed = await jsonOf(t, run('agent', 'rotate', '--id', agent.id, '--json'));
+  t.is(renewed.id, agent.id);
+  t.regex(renewed.token, /^spa_\S{40,}$/);
+  t.not(renewed.token, agent.token);
+  await jsonOf(t, run('agent', 'revoke', '--id', agent.id, '--json'));
+  for (const command of ['revoke', 'rotate']) await isRefused(t, run('agent', command, '--id', 'agt_service'), /^There is no customer's agent agt_service/m);
+});
+
 test('what cannot be done is exit 1 with one line, on a database of its own too', async (t) => {
   const run = await commandsOnDatabase(t);
   await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
@@ -115,7 +129,7 @@ test('a database that is away or was never prepared is exit 1 with one line', as
 test('wrong usage is exit 2 with the usage on standard error', async (t) => {
   const wrong = [
     [], ['bogus'], ['token'], ['token', 'create'], ['token', 'create', '--tenant', 'x', '--scopes', 'write'], ['token', 'create', '--tenant', 'x', '--expires', '0d'],
-    ['tenant', 'create', '--name', 'a', '--plan', 'gold'], ['tenant', 'create', '--name', 'a', 'extra'], ['agent', 'create', '--tenant', 'x', '--name', ''], ['start', '--bogus'],
+    ['tenant', 'create', '--name', 'a', '--plan', 'gold'], ['tenant', 'create', '--name', 'a', 'extra'], ['agent', 'create', '--tenant', 'x', '--name', ''], ['agent', 'rotate'], ['agent', 'revoke'], ['start', '--bogus'],
   ];
   for (const args of wrong) {
     const { status, stdout, stderr } = await runSpotcheck(args, { DATA_DIR: join('/', 'nowhere') });
@@ -127,7 +141,7 @@ test('wrong usage is exit 2 with the usage on standard error', async (t) => {
 test('help lists every command and needs no configuration', async (t) => {
   const { status, stdout, stderr } = await runSpotcheck(['help'], { PORT: 'bad' });
   t.deepEqual({ status, stderr }, { status: 0, stderr: '' });
-  for (const command of ['start', 'migrate', 'tenant create', 'tenant list', 'token create', 'token list', 'token revoke', 'agent create', 'agent list']) {
+  for (const command of ['start', 'migrate', 'tenant create', 'tenant list', 'token create', 'token list', 'token revoke', 'agent create', 'agent list', 'agent revoke', 'agent rotate']) {
     t.regex(stdout, new RegExp(`^  ${command} `, 'm'));
   }
   t.is((await runSpotcheck(['token', 'create', '--help'], {})).status, 0);

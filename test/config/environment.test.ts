@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { readAgentEnvironment } from '../../config/agent-environment.ts';
 import { readEnvironment } from '../../config/environment.ts';
-import { ConfigurationError } from '../../config/variables.ts';
+import { ConfigurationError } from '../../config/configuration-error.ts';
 
 const KEY = randomBytes(32).toString('base64');
 
@@ -120,16 +120,53 @@ test('no message repeats the value of a secret', (t) => {
   t.notRegex(error.message, /hunter2/);
 });
 
-test('the agent needs to know the service and its token', (t) => {
-  t.deepEqual(readAgentEnvironment({ SPOTCHECK_URL: 'https://status.example/', SPOTCHECK_AGENT_TOKEN: 'spa_abc' }), {
+const AGENT = { SPOTCHECK_URL: 'https://status.example/', SPOTCHECK_AGENT_TOKEN: 'spa_abc' };
+
+test('the agent needs to know the service and its token, and has a default for everything else', (t) => {
+  t.deepEqual(readAgentEnvironment(AGENT), {
     serviceUrl: 'https://status.example',
     agentToken: 'spa_abc',
+    dataDir: '.data',
+    pullSeconds: 15,
+    bufferResults: 10_000,
+    bufferHours: 24,
+    concurrency: 100,
+    allowPrivateNetwork: true,
+    selfCheckHosts: [],
     logLevel: 'info',
   });
-  const error = t.throws(() => readAgentEnvironment({ SPOTCHECK_AGENT_TOKEN: 'spk_of_another_kind' }), { instanceOf: ConfigurationError });
-  t.deepEqual(error.problems.map(({ name }) => name), ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN']);
+  const error = t.throws(() => readAgentEnvironment({ SPOTCHECK_AGENT_TOKEN: 'spk_of_another_kind', LOG_LEVEL: 'loud' }), { instanceOf: ConfigurationError });
+  t.deepEqual(error.problems.map(({ name }) => name), ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN', 'LOG_LEVEL']);
   t.notRegex(error.message, /another_kind/);
 });
+
+test("the agent's configuration is what its variables say, and an empty one counts as not set", (t) => {
+  const given = { AGENT_PULL_SECONDS: '1', AGENT_BUFFER_RESULTS: '100', AGENT_BUFFER_HOURS: '', AGENT_CONCURRENCY: '2000', ALLOW_PRIVATE_NETWORK: 'false', SELF_CHECK_HOSTS: 'one.example:443', DATA_DIR: '/srv', LOG_LEVEL: 'debug' };
+  const environment = readAgentEnvironment({ ...AGENT, ...given });
+  t.like(environment, { pullSeconds: 1, bufferResults: 100, bufferHours: 24, concurrency: 2000, allowPrivateNetwork: false, dataDir: '/srv', logLevel: 'debug' });
+  t.deepEqual(environment.selfCheckHosts, [{ host: 'one.example', port: 443 }]);
+  t.true(Object.isFrozen(environment) && Object.isFrozen(environment.selfCheckHosts));
+});
+
+const BAD_FOR_AGENTS: readonly [name: string, ...values: string[]][] = [
+  ['SPOTCHECK_URL', 'status.example', 'ftp://status.example', 'https://status.example/?a=1'],
+  ['SPOTCHECK_AGENT_TOKEN', 'spa_', 'spk_abc', 'spa_a b'],
+  ['AGENT_PULL_SECONDS', '0', '61', '1.5', '-1', 'often'],
+  ['AGENT_BUFFER_RESULTS', '99', '100001', '1e4'],
+  ['AGENT_BUFFER_HOURS', '0', '25'],
+  ['AGENT_CONCURRENCY', '0', '2001'],
+  ['ALLOW_PRIVATE_NETWORK', 'maybe'],
+  ['SELF_CHECK_HOSTS', 'one.example', 'a:1,a:1'],
+  ['LOG_LEVEL', 'INFO'],
+];
+for (const [name, ...values] of BAD_FOR_AGENTS) {
+  test(`the agent refuses a ${name} that is not what it should be`, (t) => {
+    for (const value of values) {
+      const error = t.throws(() => readAgentEnvironment({ ...AGENT, [name]: value }), { instanceOf: ConfigurationError });
+      t.deepEqual(error.problems.map((problem) => problem.name), [name], value);
+    }
+  });
+}
 
 test('the example file names every variable and is itself a good configuration', async (t) => {
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createLogger } from '../../config/logger.ts';
-import type { LogLevel } from '../../config/environment.ts';
+import type { LogLevel } from '../../config/log-level.ts';
 
 /** A logger and the lines that it wrote, parsed. */
 function record(level: LogLevel = 'info') {

@@ -75,6 +75,13 @@ test('unknown has no cause and no latency, for nobody measured anything', (t) =>
   t.is(message.reason, 'No location has reported in time');
 });
 
+test('places without a fresh vote are named in order, whatever keeps them from voting, and nothing is where all voted', (t) => {
+  const evidence = evidenceOf([['oslo', 'up', WELL], ['lima', 'down', FAILED], ['hanoi', null, null]]);
+  const silent = { ...evidence, sources: evidence.sources.map((source) => (source.name === 'oslo' ? { ...source, fresh: false, standing: 'silent' as const } : source)) };
+  t.deepEqual(buildMonitorMessage(factsOf({ change: changeOf({ evidence: silent }) })).detail.sources_silent, ['hanoi', 'oslo']);
+  t.false('sources_silent' in buildMonitorMessage(factsOf({})).detail);
+});
+
 test('a time-out leaves the latency out, whatever a place that disagrees has measured', (t) => {
   const timedOut = { ...FAILED, cause: 'timeout', latencyMs: null };
   const evidence = evidenceOf([['frankfurt', 'down', timedOut], ['hanoi', 'up', WELL]]);
@@ -150,6 +157,7 @@ function evidenceOf(votes: [name: string, vote: 'up' | 'down' | null, decidedBy:
     sources: votes.map(([name, vote, decidedBy], index) => ({
       agentNo: index + 1,
       name,
+      standing: vote === null ? ('undecided' as const) : ('votes' as const),
       vote,
       fresh: true,
       newestAtMs: AT_MS,

@@ -233,5 +233,75 @@ test('a monitor that its places look at and cannot check says why once it become
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
   t.like(reconsider(monitor, { nowMs: START_MS + 241_000, mayBecomeUnknown: true }), { to: 'unknown', cause: 'blocked_target', reason });
   const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, mayBecomeUnknown: true });
-  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time' });
+  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: place-1 is silent' });
+});
+
+/** Five places that said up at the beginning, of which only the first goes on reporting. */
+function playFiveOfWhichOneIsLeft() {
+  const first = [1, 2, 3, 4, 5].map((agentNo) => sent(agentNo, agentNo, 'up'));
+  const rest = [60, 120, 180, 240].map((second) => sent(1, second, 'up'));
+  return play(monitorOf(5), [...first, ...rest]);
+}
+
+test('too few fresh votes make a monitor unknown once: neither sweeps nor the results of the place that is left say it again', (t) => {
+  const { monitor, changes } = playFiveOfWhichOneIsLeft();
+  t.deepEqual(changes.map(({ to }) => to), ['up']);
+  const change = reconsider(monitor, { nowMs: START_MS + 241_000, mayBecomeUnknown: true });
+  t.like(change, { from: 'up', to: 'unknown', atMs: START_MS + 241_000, cause: null, reason: 'Only 1 of 5 locations have reported in time: place-2, place-3, place-4 and place-5 are silent' });
+  const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
+  t.is(reconsider(unknown, { nowMs: START_MS + 251_000, mayBecomeUnknown: true }), null);
+  const later = play(unknown, [300, 360, 420, 480].map((second) => sent(1, second, 'down')));
+  t.deepEqual(later.changes, []);
+  t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, mayBecomeUnknown: true }), null);
+});
+
+test('as soon as enough places report again the monitor leaves unknown, with what they say now', (t) => {
+  const unknown = { ...playFiveOfWhichOneIsLeft().monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
+  const back = play(unknown, [sent(1, 300, 'up'), sent(2, 302, 'up')]);
+  t.deepEqual(back.changes.map(({ from, to, atMs }) => [from, to, atMs]), [['unknown', 'up', START_MS + 302_000]]);
+  const broken = play(unknown, [sent(1, 300, 'down'), sent(1, 320, 'down'), sent(2, 322, 'down'), sent(2, 342, 'down')]);
+  // The second place is heard again before it is sure: what it last said still holds, and the two do not agree.
+  t.deepEqual(broken.changes.map(({ to }) => to), ['up', 'down']);
+});
+
+test('the evidence of a change names every place with its vote, its streak and whether it counted, the silent ones too', (t) => {
+  const results = [
+    ...[1, 2, 3, 4].map((agentNo) => sent(agentNo, agentNo, 'up')),
+    ...[200, 220].map((second) => sent(1, second, 'down')),
+    sent(3, 225, 'down'),
+    ...[201, 221].map((second) => sent(2, second, 'down')),
+  ];
+  const { changes } = play(monitorOf(5), results.toSorted((a, b) => a.dueAtMs - b.dueAtMs));
+  const down = changes.at(-1);
+  t.is(down?.to, 'down');
+  t.deepEqual(down?.evidence.tally, { sources: 5, votes: 2, needed: 2, down: 2, impaired: 2 });
+  const seen = down?.evidence.sources.map(({ name, standing, vote, fresh, newestAtMs, decidedBy, streak }) => ({
+    name, standing, vote, fresh,
+    newest: newestAtMs === null ? null : (newestAtMs - START_MS) / 1000,
+    decidedBy: decidedBy.map(({ atMs, verdict }) => [(atMs - START_MS) / 1000, verdict]),
+    streak: streak.map(({ atMs }) => (atMs - START_MS) / 1000),
+  }));
+  t.deepEqual(seen, [
+    { name: 'place-1', standing: 'votes', vote: 'down', fresh: true, newest: 220, decidedBy: [[200, 'down'], [220, 'down']], streak: [] },
+    { name: 'place-2', standing: 'votes', vote: 'down', fresh: true, newest: 221, decidedBy: [[201, 'down'], [221, 'down']], streak: [] },
+    { name: 'place-3', standing: 'silent', vote: 'up', fresh: false, newest: 3, decidedBy: [[3, 'up']], streak: [] },
+    { name: 'place-4', standing: 'silent', vote: 'up', fresh: false, newest: 4, decidedBy: [[4, 'up']], streak: [] },
+    { name: 'place-5', standing: 'silent', vote: null, fresh: false, newest: null, decidedBy: [], streak: [] },
+  ]);
+});
+
+test('a place in the middle of a streak shows it in the evidence of a change that others decided', (t) => {
+  const results = [sent(1, 0, 'up'), sent(2, 1, 'up'), sent(3, 2, 'up'), sent(3, 58, 'down'), ...[60, 80].map((second) => sent(1, second, 'down')), ...[61, 81].map((second) => sent(2, second, 'down'))];
+  const change = play(monitorOf(3), results.toSorted((a, b) => a.dueAtMs - b.dueAtMs)).changes.at(-1);
+  t.is(change?.to, 'down');
+  t.like(change?.evidence.sources[2], { vote: 'up', fresh: true });
+  t.deepEqual(change?.evidence.sources[2]?.streak.map(({ atMs, verdict }) => [atMs - START_MS, verdict]), [[58_000, 'down']]);
+});
+
+test('an offline place is told as such in the evidence and in the reason', (t) => {
+  const { monitor } = play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 1, 'up')]);
+  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
+  const change = reconsider(offline, { nowMs: START_MS + 2000, mayBecomeUnknown: true });
+  t.like(change, { to: 'unknown', reason: 'No location has reported in time: place-1 and place-2 are offline' });
+  t.deepEqual(change?.evidence.sources.map(({ standing, vote, fresh }) => [standing, vote, fresh]), [['offline', 'up', false], ['offline', 'up', false]]);
 });

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { RE2JS } from 're2js';
-import { parsePattern } from '../../core/pattern.ts';
+import { parsePattern, refuseTogether } from '../../core/pattern.ts';
 
 const parse = (pattern: string, isValidPattern: (text: string) => boolean = () => true) => parsePattern(pattern, isValidPattern);
 
@@ -13,6 +13,11 @@ const SMALL = [
   '.{1000}',
   'x'.repeat(8192),
   '{1000}{',
+  String.raw`(?i)^[\w.+-]+@[a-z0-9-]+\.[a-z]{2,63}$`,
+  String.raw`(?i)^[а-яё\s-]+$`,
+  String.raw`^\p{L}+(?:[\p{Nd}\pZ_-]\p{L}*){0,30}$`,
+  String.raw`[\x00-\x{10FFFF}]{1000}`,
+  String.raw`(?i)[^\x20-\x7e]`,
 ];
 for (const pattern of SMALL) test(`${pattern.slice(0, 60)} is not too large`, (t) => t.deepEqual(parse(pattern), { ok: true, value: pattern }));
 
@@ -24,13 +29,17 @@ const LARGE = {
   'a repetition that an empty quotation parts from its group': String.raw`(?:${'a'.repeat(101)})\Q\E{100}`,
   'parentheses that are none, in classes': `(?:[)]${'a'.repeat(101)}[(]b){100}`,
   'parentheses that are none, escaped': String.raw`(?:\)${'a'.repeat(101)}\(b){100}`,
+  'many Unicode classes': String.raw`\p{Greek}\PN`.repeat(130),
+  'many Unicode classes in one class': `[${String.raw`\pL\PN`.repeat(130)}]`,
+  'wide ranges without regard to case': `(?i)[${'a-\u{10FFFE}'.repeat(3)}]`,
+  'wide ranges without regard to case, with their ends escaped': String.raw`(?s)(?mi:[\x{61}-\x{10ffff}${String.raw`\a-\x{1f000}`.repeat(3)}])`,
   'parentheses that are none, quoted': String.raw`(?:\Q)\E${'a'.repeat(101)}\Q(\Eb){100}`,
 };
 for (const [what, pattern] of Object.entries(LARGE)) {
   test(`${what}: too large for RE2 to see`, (t) => {
     const asked: string[] = [];
     const parsed = parse(pattern, (text) => asked.push(text) > 0);
-    t.regex(parsed.ok ? '' : parsed.message, /^must be a regular expression of at most 10000 characters with its repetitions written out, got \d+$/);
+    t.regex(parsed.ok ? '' : parsed.message, /^must be a regular expression of at most 10000 characters with its repetitions, Unicode classes and wide ranges written out, got \d+$/);
     t.deepEqual(asked, []);
   });
 }
@@ -45,6 +54,28 @@ test('whatever passes compiles to a program that is not much longer than may be'
     { numRuns: 2000 },
   );
   t.pass();
+});
+
+const ADVERSE = {
+  'classes that never end': '[', 'classes that never end, with classes of words in them': '[[:a', 'a class of words that never ends': '[:a', 'flags that never end': '(?', 'names of classes that never end': String.raw`\p{`,
+  'quotations that never end': String.raw`\Q`, 'repetitions that never end': '{1', 'backslashes': '\\',
+};
+for (const [what, piece] of Object.entries(ADVERSE)) {
+  test(`a long text of ${what} is measured in no time`, (t) => {
+    const text = piece.repeat(Math.floor(100_000 / piece.length));
+    for (const pattern of [text, `${text}\\`, `[${text}`]) {
+      const startedAt = performance.now();
+      parse(pattern);
+      t.true(performance.now() - startedAt < 2000);
+    }
+  });
+}
+
+test('patterns may be 20,000 characters together, repetitions written out', (t) => {
+  const tenThousand = '.{1000}'.repeat(10);
+  t.is(refuseTogether([]), null);
+  t.is(refuseTogether([tenThousand, tenThousand]), null);
+  t.is(refuseTogether([tenThousand, 'x', tenThousand]), 'must have regular expressions of at most 20000 characters together with their repetitions, Unicode classes and wide ranges written out, got 20001');
 });
 
 /** 0 for a pattern that RE2 refuses. */

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { choosePhase, phaseCount, phaseStartMs, planStart, startOffsetMs } from '../../core/phases.ts';
+import { choosePhase, msUntilTick, phaseCount, phaseStartMs, planStart, startOffsetMs } from '../../core/phases.ts';
 
 const COUNTS = [
   { intervalSeconds: 1, phases: 4 },
@@ -74,4 +74,12 @@ test('after an outage late ticks are spread over what is left of the interval, n
   t.true(starts.every((start) => start >= nowMs && start <= 70_000));
   const busiestSecond = Math.max(...[...Map.groupBy(starts, (start) => Math.floor(start / 1000)).values()].map((group) => group.length));
   t.true(busiestSecond <= 15, `${busiestSecond} in one second`);
+});
+
+test('the next tick of a monitor is at its own moment of the interval, and a whole interval away from a tick itself', (t) => {
+  const tick = { intervalSeconds: 60, phase: 60, monitorNo: 3 };
+  const offsetMs = phaseStartMs(60, 60) + startOffsetMs(60, 3);
+  t.is(msUntilTick(tick, 60_000), offsetMs);
+  t.is(msUntilTick(tick, 60_000 + offsetMs), 60_000);
+  t.is(msUntilTick(tick, 60_001 + offsetMs), 59_999);
 });

@@ -1,13 +1,18 @@
 import test from 'ava';
+import { reconsider, type DecidedMonitor, type Source } from '../../core/monitor-state.ts';
 import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote } from '../../core/quorum.ts';
+import type { SourceState } from '../../core/source-state.ts';
+import type { MonitorState } from '../../core/state.ts';
 
-function votes(counts: { up?: number; degraded?: number; down?: number; silent?: number }): SourceVote[] {
-  const { up = 0, degraded = 0, down = 0, silent = 0 } = counts;
+function votes(counts: { up?: number; degraded?: number; down?: number; silent?: number; mute?: number }): SourceVote[] {
+  const { up = 0, degraded = 0, down = 0, silent = 0, mute = 0 } = counts;
   return [
     ...times(up, { vote: 'up', fresh: true }),
     ...times(degraded, { vote: 'degraded', fresh: true }),
     ...times(down, { vote: 'down', fresh: true }),
+    // What a silent place said last must not matter: it was the worst.
     ...times(silent, { vote: 'down', fresh: false }),
+    ...times(mute, { vote: null, fresh: true }),
   ];
 }
 
@@ -15,46 +20,107 @@ function times(count: number, vote: SourceVote): SourceVote[] {
   return Array.from({ length: count }, () => vote);
 }
 
-/** D-41 read from the text, not from the code: what n sources of which some are silent and some down decide. */
-function expected({ sources, silent, down, quorum }: { sources: number; silent: number; down: number; quorum: number }): Decision {
-  const fresh = sources - silent;
-  if (fresh === 0) return 'unknown';
-  if (fresh < quorum && fresh < sources / 2) return 'unknown';
-  const needed = fresh < quorum ? fresh : quorum;
-  return down >= needed ? 'down' : 'up';
+/** D-41 word by word, from the text and not from the code: n assigned, f with a fresh vote, c = `down_min_sources`. */
+function expected({ n, f, c, down, degraded }: { n: number; f: number; c: number; down: number; degraded: number }): Decision {
+  const halfOfThem = [0, 1, 1, 2, 2, 3][n] ?? Number.NaN;
+  const fewest = c < halfOfThem ? c : halfOfThem;
+  const mustAgree = c < f ? c : f;
+  if (f < fewest || f === 0) return 'unknown';
+  if (down >= mustAgree) return 'down';
+  if (down + degraded >= mustAgree) return 'degraded';
+  return 'up';
 }
 
-for (let sources = 1; sources <= 5; sources += 1) {
-  test(`${sources} sources decide as D-41 says, whatever the quorum, the number silent and the number down`, (t) => {
-    for (let quorum = 1; quorum <= sources; quorum += 1) {
-      for (let silent = 0; silent <= sources; silent += 1) {
-        for (let down = 0; down <= sources - silent; down += 1) {
-          const { decision } = decide(votes({ silent, down, up: sources - silent - down }), quorum);
-          t.is(decision, expected({ sources, silent, down, quorum }), `${JSON.stringify({ quorum, silent, down })}`);
+for (let n = 1; n <= 5; n += 1) {
+  test(`${n} ${n === 1 ? 'place' : 'places'}: every number silent, every number down or degraded, every quorum`, (t) => {
+    for (let c = 1; c <= n; c += 1) {
+      for (let silent = 0; silent <= n; silent += 1) {
+        const f = n - silent;
+        for (let down = 0; down <= f; down += 1) {
+          for (let degraded = 0; degraded <= f - down; degraded += 1) {
+            const row = { n, f, c, down, degraded };
+            // A place is as silent whether nothing comes from it or it reports that it cannot tell.
+            for (let mute = 0; mute <= silent; mute += 1) {
+              const { decision, tally } = decide(votes({ up: f - down - degraded, degraded, down, silent: silent - mute, mute }), c);
+              t.is(decision, expected(row), JSON.stringify(row));
+              t.deepEqual(tally, { sources: n, votes: f, needed: Math.min(c, f), down, impaired: down + degraded });
+            }
+          }
         }
       }
     }
   });
 }
 
-const CASES = [
-  { name: 'one surviving place out of five never decides alone', sources: votes({ down: 1, silent: 4 }), quorum: 2, decision: 'unknown' },
-  { name: 'of two places one may fail', sources: votes({ down: 1, silent: 1 }), quorum: 2, decision: 'down' },
-  { name: 'silence is no agreement', sources: votes({ up: 2, silent: 1 }), quorum: 2, decision: 'up' },
-  { name: 'one lying place of three brings nothing down', sources: votes({ up: 2, down: 1 }), quorum: 2, decision: 'up' },
-  { name: 'down and degraded together are degraded', sources: votes({ up: 1, degraded: 1, down: 1 }), quorum: 2, decision: 'degraded' },
-  { name: 'no source at all is unknown', sources: [], quorum: 1, decision: 'unknown' },
-] as const;
+const CASES: readonly { name: string; given: Parameters<typeof votes>[0]; quorum: number; decision: Decision }[] = [
+  { name: 'one surviving place out of five never decides alone, though it says down', given: { down: 1, silent: 4 }, quorum: 2, decision: 'unknown' },
+  { name: 'one surviving place out of five never decides alone, though it says up', given: { up: 1, silent: 4 }, quorum: 2, decision: 'unknown' },
+  { name: 'two surviving places out of five decide where two are asked for', given: { down: 2, silent: 3 }, quorum: 2, decision: 'down' },
+  { name: 'two surviving places out of five are too few where all five are asked for', given: { down: 2, silent: 3 }, quorum: 5, decision: 'unknown' },
+  { name: 'three surviving places out of five decide where all five are asked for, if they agree', given: { down: 3, silent: 2 }, quorum: 5, decision: 'down' },
+  { name: 'three surviving places out of five that do not agree bring nothing down', given: { down: 2, up: 1, silent: 2 }, quorum: 5, decision: 'up' },
+  { name: 'with a quorum of one a single survivor of five does decide, for that is what was asked for', given: { down: 1, silent: 4 }, quorum: 1, decision: 'down' },
+  { name: 'of two places one may fail, and the other brings down alone', given: { down: 1, silent: 1 }, quorum: 2, decision: 'down' },
+  { name: 'of two places one may fail, and the other keeps up alone', given: { up: 1, silent: 1 }, quorum: 2, decision: 'up' },
+  { name: 'of three places two are needed', given: { down: 1, silent: 2 }, quorum: 2, decision: 'unknown' },
+  { name: 'of four places two are enough', given: { down: 2, silent: 2 }, quorum: 4, decision: 'down' },
+  { name: 'silence never counts as agreement: two silent places beside one that is down', given: { down: 1, up: 1, silent: 2 }, quorum: 2, decision: 'up' },
+  { name: 'a place that cannot tell counts as silent', given: { down: 1, mute: 4 }, quorum: 2, decision: 'unknown' },
+  { name: 'one lying place of three brings nothing down', given: { up: 2, down: 1 }, quorum: 2, decision: 'up' },
+  { name: 'one lying place of three keeps nothing up', given: { up: 1, down: 2 }, quorum: 2, decision: 'down' },
+  { name: 'a lying place and a silent one beside an honest one bring nothing down', given: { up: 1, down: 1, silent: 1 }, quorum: 2, decision: 'up' },
+  { name: 'down and degraded together are degraded', given: { up: 1, degraded: 1, down: 1 }, quorum: 2, decision: 'degraded' },
+  { name: 'one degraded place of three is no quorum', given: { up: 2, degraded: 1 }, quorum: 2, decision: 'up' },
+  { name: 'all silent is unknown', given: { silent: 3 }, quorum: 1, decision: 'unknown' },
+  { name: 'no place at all is unknown', given: {}, quorum: 1, decision: 'unknown' },
+];
 
-for (const { name, sources, quorum, decision } of CASES) {
+for (const { name, given, quorum, decision } of CASES) {
   test(name, (t) => {
-    t.is(decide(sources, quorum).decision, decision);
+    t.is(decide(votes(given), quorum).decision, decision);
   });
 }
 
 test('a vote counts for three intervals, at least for the interval and a minute', (t) => {
-  t.is(freshnessMs(1), 61_000);
-  t.is(freshnessMs(30), 90_000);
-  t.is(freshnessMs(60), 180_000);
+  t.deepEqual([1, 29, 30, 31, 60, 3600].map(freshnessMs), [61_000, 89_000, 90_000, 93_000, 180_000, 10_800_000]);
   t.is(undecidedMs(60), 240_000);
+});
+
+const NOW_MS = 1_700_000_000_000;
+
+/** A place that decided long ago, and has said the same since. */
+function placeSaying(vote: 'up' | 'down', ageMs: number, online = true): Source {
+  const gauge = { tripped: vote === 'down', streak: [], decidedBy: [] };
+  const state: SourceState = { checksVersion: 1, newestAtMs: NOW_MS - 86_400_000, abstention: null, failing: gauge, impaired: gauge };
+  return { agentNo: 1, name: 'hanoi', online, newestAtMs: NOW_MS - ageMs, state };
+}
+
+function stateAfter(sources: readonly Source[], { intervalSeconds = 60, quorum = 1, state = 'up' as MonitorState } = {}): MonitorState {
+  const monitor: DecidedMonitor = {
+    state, stateSinceMs: NOW_MS - 86_400_000, intervalSeconds, waitsForPings: false, quorum, downAfterFailures: 2, upAfterSuccesses: 1,
+    sources: sources.map((source, index) => ({ ...source, agentNo: index + 1 })),
+  };
+  return reconsider(monitor, { nowMs: NOW_MS, mayBecomeUnknown: true })?.to ?? state;
+}
+
+for (const [intervalSeconds, freshMs] of [[1, 61_000], [30, 90_000], [60, 180_000], [300, 900_000]] as const) {
+  test(`at an interval of ${intervalSeconds} s a result of exactly ${freshMs / 1000} s ago is fresh, and one a millisecond older is not`, (t) => {
+    t.is(stateAfter([placeSaying('up', freshMs)], { intervalSeconds }), 'up');
+    t.is(stateAfter([placeSaying('up', freshMs + 1)], { intervalSeconds }), 'unknown');
+  });
+}
+
+test('a place that went stale on the millisecond takes its say with it: of three two are left to decide', (t) => {
+  const places = [placeSaying('down', 1000), placeSaying('up', 1000), placeSaying('down', 180_000)];
+  t.is(stateAfter(places, { quorum: 2 }), 'down');
+  t.is(stateAfter(places.with(2, placeSaying('down', 180_001)), { quorum: 2 }), 'up');
+});
+
+test('a place whose agent is offline does not vote, however fresh its newest result is', (t) => {
+  const offline = (vote: 'up' | 'down') => placeSaying(vote, 1000, false);
+  const online = (vote: 'up' | 'down') => placeSaying(vote, 1000);
+  t.is(stateAfter([offline('up')]), 'unknown');
+  t.is(stateAfter([offline('down'), online('up')], { quorum: 1 }), 'up');
+  t.is(stateAfter([offline('down'), offline('down'), online('up')], { quorum: 2 }), 'unknown');
+  t.is(stateAfter([offline('up'), online('down'), online('down')], { quorum: 2 }), 'down');
 });

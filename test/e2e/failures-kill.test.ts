@@ -17,7 +17,7 @@ const DELAY_MS = 30_000;
 const ROUNDS: readonly (readonly FleetProcess[])[] = [['evaluate'], ['check', 'maintain'], ['evaluate', 'deliver'], ['check', 'evaluate', 'clock'], ['deliver', 'web']];
 
 for (const backend of listQueueBackends()) {
-  test.serial(`kill -9 of any process with queues in ${backend.name} loses no transition and no delivery`, async (t) => {
+  test(`kill -9 of any process with queues in ${backend.name} loses no transition and no delivery`, async (t) => {
     const { databaseUrl, drop } = await createTestDatabase();
     t.teardown(drop);
     const receiver = await startReceiver(t);

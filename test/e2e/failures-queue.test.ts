@@ -28,20 +28,20 @@ async function startOnRedis(t: ExecutionContext, redis: OwnRedis): Promise<Servi
   return await startService(t, env, token);
 }
 
-/** Tests of Redis on a Redis of their own; where there is none to be had the runner says so. */
-function testWithRedis(title: string, run: (t: ExecutionContext, redis: OwnRedis) => Promise<void>): void {
-  test.serial(title, async (t) => {
+/** A test on a Redis of its own; where there is none to be had the runner says so. */
+function withRedis(run: (t: ExecutionContext, redis: OwnRedis) => Promise<void>): (t: ExecutionContext) => Promise<void> {
+  return async (t) => {
     const redis = await startOwnRedis(t);
     if (redis === null) t.pass();
     else await run(t, redis);
-  });
+  };
 }
 
 async function readiness(url: string): Promise<[number, number]> {
   return [(await fetch(`${url}/readyz`)).status, (await fetch(`${url}/healthz`)).status];
 }
 
-testWithRedis('while Redis is gone the API reads and writes, and monitors made meanwhile are checked once an empty Redis is back', async (t, redis) => {
+test.serial('while Redis is gone the API reads and writes, and monitors made meanwhile are checked once an empty Redis is back', withRedis(async (t, redis) => {
   const target = await startTarget(t);
   const { program, url, call } = await startOnRedis(t, redis);
   await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
@@ -68,9 +68,10 @@ testWithRedis('while Redis is gone the API reads and writes, and monitors made m
   await until(async () => (await call('GET', path)).json['status'] === 'up');
   t.deepEqual(await readiness(url), [200, 200]);
   t.is(await program.stop(), 0, program.output());
-});
+}));
 
-testWithRedis('a frozen Redis holds no request for long, and the service goes on when it thaws', async (t, redis) => {
+// These two wait most of their time, which both can do at once.
+test('a frozen Redis holds no request for long, and the service goes on when it thaws', withRedis(async (t, redis) => {
   const target = await startTarget(t);
   const { program, url, call } = await startOnRedis(t, redis);
   await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
@@ -85,17 +86,17 @@ testWithRedis('a frozen Redis holds no request for long, and the service goes on
   redis.thaw();
   await Promise.all(['/before', '/meanwhile'].map((each) => target.nextHit(each, MENDED_MS)));
   t.is(await program.stop(), 0, program.output());
-});
+}));
 
-testWithRedis('a stop while Redis is gone is clean and bounded', async (t, redis) => {
+test('a stop while Redis is gone is clean and bounded', withRedis(async (t, redis) => {
   const { program } = await startOnRedis(t, redis);
   await redis.stop();
   const startedAt = performance.now();
   t.is(await program.stop(), 0, program.output());
   t.true(performance.now() - startedAt < 25_000);
-});
+}));
 
-testWithRedis('a fleet whose Redis loses everything checks on, and the alert whose job was lost with it arrives', async (t, redis) => {
+test.serial('a fleet whose Redis loses everything checks on, and the alert whose job was lost with it arrives', withRedis(async (t, redis) => {
   const target = await startTarget(t);
   const receiver = await startReceiver(t);
   const fleet = await startFleet(t, { DATABASE_URL: await ownDatabase(t), REDIS_URL: redis.url, NODE_EXTRA_CA_CERTS: receiver.caFile });
@@ -112,4 +113,4 @@ testWithRedis('a fleet whose Redis loses everything checks on, and the alert who
   target.health.status = 200;
   t.like((await lost).json, { state: 'down', monitor: { id } });
   t.like((await next).json, { state: 'up', detail: { previous_state: 'down' } });
-});
+}));

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
-import { outputMatching, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
+import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
 import { newDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
@@ -90,7 +90,7 @@ test.serial('a start after the kill of everything passes over stale pid and lock
 
 test.serial('npm start that is told to stop by a signal to npm alone leaves neither a service nor a database behind', async (t) => {
   const dataDir = await newDataDir(t);
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, PORT: '0' };
+  const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
   const { pid = 0, stdout } = npm;
   t.teardown(() => {

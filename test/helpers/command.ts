@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { ROOT } from './program.ts';
+import { ownEnvironment, ROOT } from './program.ts';
 
 /** What a command said and how it ended. */
 export type CommandResult = { status: number | null; stdout: string; stderr: string };
@@ -12,7 +12,7 @@ export function runSpotcheck(args: readonly string[], env: Record<string, string
 
 /** Runs a command in the project's root to its end. */
 export async function runCommand([command = '', ...args]: readonly string[], env: Record<string, string>): Promise<CommandResult> {
-  const child = spawn(command, args, { cwd: ROOT, env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { cwd: ROOT, env: { ...ownEnvironment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { status: await status, stdout, stderr };

@@ -18,7 +18,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await withClient(maintenance, async (client) => {
     await ensureTemplate(client);
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+    // Half the time of copying by way of the write-ahead log, and the checkpoints that it needs cost nothing without fsync.
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`);
   });
   const drop = () => withClient(maintenance, async (client) => void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)));
   return { databaseUrl: urlOf(name), drop };

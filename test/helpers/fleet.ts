@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
+import { inTurn } from './in-turn.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 
 /** The Procfile's processes of one installation, each by its name. */
@@ -32,8 +33,6 @@ export async function startFleet(t: ExecutionContext, given: Record<string, stri
     AGENT_REGION: 'hanoi',
     ...given,
   };
-  const migrated = startProgram(t, ['cli/spotcheck.ts', 'migrate'], env);
-  if ((await migrated.exited) !== 0) throw new Error(migrated.output());
   const programs: Program[] = [];
   const running = new Map<FleetProcess, Program>();
   let url = '';
@@ -45,7 +44,11 @@ export async function startFleet(t: ExecutionContext, given: Record<string, stri
     if (name === 'web') url = `http://127.0.0.1:${/"port":(\d+)/.exec(program.output())?.[1]}`;
     return program;
   };
-  await Promise.all((['web', ...WORKERS] as const).map(start));
+  await inTurn(async () => {
+    const migrated = startProgram(t, ['cli/spotcheck.ts', 'migrate'], env);
+    if ((await migrated.exited) !== 0) throw new Error(migrated.output());
+    await Promise.all((['web', ...WORKERS] as const).map(start));
+  });
   return {
     get url() {
       return url;

@@ -25,6 +25,12 @@ const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 /** Who a program runs as and where, when it is not us in the project's root. */
 export type Circumstances = { uid?: number; gid?: number; cwd?: string };
 
+/** What every program gets of our environment: how programs and what Node has compiled before are found. */
+export function ownEnvironment(): Record<string, string> {
+  const names = ['PATH', 'HOME', 'NODE_COMPILE_CACHE'];
+  return Object.fromEntries(names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+}
+
 /** Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end of the test. */
 export function startProgram(t: ExecutionContext, args: readonly string[], env: Record<string, string>): Program {
   return startProgramAs(t, { args, env });
@@ -35,7 +41,7 @@ export function startProgramAs(t: ExecutionContext, { args, env, ...circumstance
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     ...circumstances,
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', RDAP_BOOTSTRAP_URL: NO_BOOTSTRAP, ...env },
+    env: { ...ownEnvironment(), RDAP_BOOTSTRAP_URL: NO_BOOTSTRAP, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const chunks: string[] = [];

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
+import { inTurn } from './in-turn.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 
 /** `npm start` while it runs; `token` is empty after a start that made none. */
@@ -19,7 +20,7 @@ export async function newDataDir(t: ExecutionContext): Promise<string> {
 
 /** Starts the whole service and waits until it says that it is ready. */
 export async function startService(t: ExecutionContext, env: Record<string, string>, token = ''): Promise<Service> {
-  return await readyService(startProgram(t, START, { PORT: '0', ...env }), token);
+  return await inTurn(() => readyService(startProgram(t, START, { PORT: '0', ...env }), token));
 }
 
 /** Waits until a started service is ready; its token is the given one, or the one that it shows. */

@@ -280,11 +280,26 @@ test('an answer in Latin-1, in any script or of any length is read', async (t) =
   t.deepEqual(whois.queries, [`xn--bcher-kva.${io}`]);
 });
 
-test('the guard keeps look-ups from private addresses', async (t) => {
-  const { com, open, rdap, whois } = await openWorld(t);
+test('the guard keeps look-ups from private RDAP services, and lets them ask the WHOIS server that the operator has chosen', async (t) => {
+  const { com, open, rdap, whois } = await openWorld(t, { whois: (query) => `domain: ${query}\r\nexpires: ${EXPIRY}\r\n` });
   const { facts } = await open({ allowPrivateNetwork: false })(`example.${com}`, PATIENCE_MS);
+  t.deepEqual(facts.registration, { expiresAt: EXPIRY_SECONDS, registrar: null });
+  t.deepEqual([rdap.requests, whois.queries], [[], [`example.${com}`]]);
+});
+
+test('the guard keeps look-ups from private servers that the chosen WHOIS server refers to', async (t) => {
+  const registry = await startWhoisServer(t, (query) => `domain: ${query}\nexpires: ${EXPIRY}\n`);
+  const { io, open, whois } = await openWorld(t, { whois: () => `refer: 127.0.0.1:${registry.port}\n` });
+  const { facts } = await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS);
   t.regex(facts.failure ?? '', /no public address/);
-  t.deepEqual([rdap.requests, whois.queries], [[], []]);
+  t.deepEqual([whois.queries, registry.queries], [[`example.${io}`], []]);
+});
+
+test('the guard keeps look-ups from a private registrar that the chosen WHOIS server names, which costs only the expiry', async (t) => {
+  const registrar = await startWhoisServer(t, () => `expires: ${EXPIRY}\n`);
+  const { io, open } = await openWorld(t, { whois: (query) => `Domain Name: ${query}\nRegistrar WHOIS Server: 127.0.0.1:${registrar.port}\n` });
+  t.deepEqual((await open({ allowPrivateNetwork: false })(`example.${io}`, PATIENCE_MS)).facts.registration, { expiresAt: null, registrar: null });
+  t.deepEqual(registrar.queries, []);
 });
 
 test('a target without a registrable domain is no vote and asks nobody', async (t) => {

@@ -123,6 +123,7 @@ test('the body is read where something looks at it, and left alone otherwise', a
 
 const CHARSETS: Record<string, { type: string; bytes: Buffer; text: string }> = {
   'no charset as UTF-8': { type: 'text/html', bytes: Buffer.from('größe'), text: 'größe' },
+  'UTF-8, which a byte-order mark says before the header does': { type: 'application/json; charset=iso-8859-1', bytes: Buffer.from('\uFEFF{"a":"ü"}'), text: '{"a":"ü"}' },
   'UTF-8 without its byte-order mark': { type: 'text/html; charset=utf-8', bytes: Buffer.from('\uFEFF{}'), text: '{}' },
   'ISO-8859-1 as Latin-1': { type: 'text/html; charset="ISO-8859-1"', bytes: Buffer.from('größe', 'latin1'), text: 'größe' },
 };

@@ -103,6 +103,12 @@ test('a closed port is no reply, and known at once', async (t) => {
   t.true(performance.now() - before < 5000);
 });
 
+test('a byte-order mark is part of the reply', async (t) => {
+  const { observation, judgement } = await checkEcho(t, { payload: String.raw`\xEF\xBB\xBFok`, expect: '\uFEFFok' });
+  t.like(observation, { reply: '\uFEFFok' });
+  t.is(judgement.verdict, 'up');
+});
+
 test('a reply from another port of the same host does not count', async (t) => {
   const other = dgram.createSocket('udp4').bind(0, '127.0.0.1');
   await once(other, 'listening');

@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { isRunning } from '../../cli/embedded-postgres/processes.ts';
+import { findDataPlace } from '../../tools/data-place.ts';
+import { until } from '../helpers/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Runs the test command in a project of its own with these test files; its temporary directory shows what it leaves behind. */
-async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; onStarted?: (pid: number) => void } = {}) {
+async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; onStarted?: (pid: number, said: string) => void } = {}) {
   const project = await mkdtemp(join(tmpdir(), 'spotcheck-runner-'));
   t.teardown(() => rm(project, { recursive: true, force: true }));
   const temporary = join(project, 'tmp');
@@ -25,12 +28,13 @@ async function runProject(t: ExecutionContext, files: Record<string, string>, op
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stderr.on('data', (chunk: Buffer) => {
-    if (chunk.includes('the test has begun') && child.pid !== undefined) options.onStarted?.(child.pid);
+    if (chunk.includes('the test has begun') && child.pid !== undefined) options.onStarted?.(child.pid, chunk.toString());
   });
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   const [output, status] = await Promise.all([text(child.stdout), exited]);
   const lines = output.trimEnd().split('\n');
-  return { output, last: lines.at(-1), status, leftBehind: (await readdir(temporary)).filter((name) => name.startsWith('spotcheck-')) };
+  const left = [...(await readdir(temporary)), ...(await readdir(await findDataPlace())).filter((name) => name.includes(`-${child.pid}-`))];
+  return { output, last: lines.at(-1), status, leftBehind: left.filter((name) => name.startsWith('spotcheck-')) };
 }
 
 test('tests find their servers, and a run that passes ends with its count and status 0', async (t) => {
@@ -41,20 +45,22 @@ test('tests find their servers, and a run that passes ends with its count and st
   t.like(run, { last: '3 passed, 0 failed', status: 0, leftBehind: [] });
 });
 
-test('a failed test, a crashed file, an uncaught exception, a file without tests and a timeout all count as failed', async (t) => {
-  const broken = {
+test('a failed test, a crashed file, an uncaught exception and a file without tests all count as failed', async (t) => {
+  const run = await runProject(t, {
     'fails.js': `test('fails', (t) => t.fail());`,
     'crashes.js': `throw new Error('at once');`,
     'throws.js': `test('passes first', (t) => t.pass()); test.after(() => { setTimeout(() => { throw new Error('later'); }); return new Promise((resolve) => setTimeout(resolve, 200)); });`,
     'none.js': `export { test };`,
-    'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));`,
-  };
-  for (const [name, code] of Object.entries(broken)) {
-    const run = await runProject(t, { [name]: code });
-    t.regex(run.last ?? '', /^\d+ passed, [1-9]\d* failed$/, name);
-    t.is(run.status, 1, name);
-    t.deepEqual(run.leftBehind, [], name);
-  }
+  });
+  for (const line of ['✘ fails › fails', '✘ Error: at once', '✘ Error: later', '✘ No tests found in test/none.js']) t.true(run.output.includes(`\n${line}\n`) || run.output.startsWith(`${line}\n`), line);
+  // The two files that threw have ended with a status of their own, which is told besides.
+  t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
+});
+
+test('a test that runs out of time counts as failed', async (t) => {
+  const run = await runProject(t, { 'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));` });
+  t.regex(run.last ?? '', /^0 passed, [1-9]\d* failed$/);
+  t.like(run, { status: 1, leftBehind: [] });
 });
 
 test('arguments choose the files, and choosing none is a failure', async (t) => {
@@ -68,12 +74,20 @@ test('what a test prints cannot pass for a result', async (t) => {
   t.is(run.last, '1 passed, 0 failed');
 });
 
-test('a run that is interrupted stops its servers and has failed', async (t) => {
+test('a run that is interrupted stops its servers and its tests, and has failed', async (t) => {
+  let testPid = 0;
   const run = await runProject(
     t,
-    { 'a.js': `test('waits', () => { console.error('the test has begun'); return new Promise(() => setInterval(() => undefined, 1000)); });` },
-    { onStarted: (pid) => process.kill(pid, 'SIGINT') },
+    { 'a.js': `test('waits', () => { console.error('the test has begun in', process.pid, '.'); return new Promise(() => setInterval(() => undefined, 1000)); });` },
+    {
+      onStarted(pid, said) {
+        testPid = Number(/begun in (\d+) \./.exec(said)?.[1]);
+        process.kill(pid, 'SIGINT');
+      },
+    },
   );
+  t.true(testPid > 0);
+  await until(() => !isRunning(testPid));
   t.regex(run.last ?? '', /^0 passed, [1-9]\d* failed$/);
   t.like(run, { status: 1, leftBehind: [] });
 });

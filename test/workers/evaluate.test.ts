@@ -114,7 +114,7 @@ test('results of unknown, deleted and paused monitors are dropped', async (t) =>
 
   const outcome = await evaluatorOf(runtime)([deleted, paused, { no: 999_999 }].map((monitor) => resultOf(monitor, agent, { dueAtMs: Date.now(), verdict: 'down' })));
 
-  t.deepEqual(outcome, { stored: 0, transitions: [], deliveries: [] });
+  t.deepEqual(outcome, { stored: 0, rechecks: [], transitions: [], deliveries: [] });
 });
 
 test('a resumed monitor is decided by its first result, whatever its sources said before the pause', async (t) => {

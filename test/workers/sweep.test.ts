@@ -1,6 +1,9 @@
 import test from 'ava';
 import { findMonitor, updateMonitor } from '../../models/monitors.ts';
+import { markOffline, markOnline } from '../../models/agent-watch.ts';
+import type { Agent } from '../../models/agents.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
+import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
@@ -93,4 +96,72 @@ test('a draft without a target stays pending however long it waits', async (t) =
 
   t.is(await sweepThrough(runtime, Date.now(), 600), 0);
   t.is(await stateOf(runtime, draft.id), 'pending');
+});
+
+/** What the watch of the agents does to one that falls silent, or is back. */
+async function setOnline({ database }: TestRuntime, agent: Agent, isOnline: boolean): Promise<void> {
+  const { rows } = await database.pool.query<{ offlineAtMs: number }>(
+    'UPDATE agents SET last_seen_at = last_seen_at + $2 WHERE no = $1 RETURNING (last_seen_at + 200) * 1000 AS "offlineAtMs"',
+    [agent.no, isOnline ? 1000 : 0],
+  );
+  const run = runOn(database.pool);
+  const changed = isOnline ? await markOnline(run, [agent.no]) : await markOffline(run, [{ no: agent.no, offlineAtMs: Number(rows[0]?.offlineAtMs) }]);
+  if (changed.length !== 1) throw new Error('Nothing changed');
+}
+
+test('an agent that goes offline takes its vote with it though its results are fresh, and one that is back brings it again without a new result', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
+  await setOnline(runtime, agents[0]!, false);
+  t.is((await sweep({ ...runtime, now: () => nowMs + 10 * SECOND })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+  await setOnline(runtime, agents[0]!, true);
+  t.is((await sweep({ ...runtime, now: () => nowMs + 20 * SECOND })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  const { rows } = await runtime.database.pool.query<{ to_state: string; at: number; reason: string; evidence: { sources: { name: string; standing: string }[] } }>(
+    'SELECT to_state, at, reason, evidence FROM transitions WHERE monitor_id = $1 ORDER BY sequence OFFSET 1',
+    [monitor.id],
+  );
+  t.deepEqual(rows.map(({ to_state, at }) => [to_state, at]), [['unknown', nowMs + 10 * SECOND], ['up', nowMs + 20 * SECOND]]);
+  t.is(rows[0]?.reason, 'No location has reported in time: local is offline');
+  t.like(rows[0]?.evidence.sources[0], { name: 'local', standing: 'offline' });
+});
+
+test('an agent whose token was revoked does not vote any more', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
+  await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [agents[0]!.no]);
+  await sweep({ ...runtime, now: () => nowMs + 10 * SECOND });
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
+test('a place that comes back from silence and still says down completes the quorum, though that is nothing new from it', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, ['a', 'b', 'c'], ['up']);
+  const [a, b, c] = agents as [Agent, Agent, Agent];
+  const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
+    createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
+  for (const second of [60, 120]) for (const [agent, verdict] of [[a, 'down'], [b, 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
+  for (const second of [180, 240, 300, 360, 420]) for (const [agent, verdict] of [[b, second >= 360 ? 'down' : 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
+  await sweep({ ...runtime, now: () => nowMs + 430 * SECOND });
+  t.is(await stateOf(runtime, monitor.id), 'up');
+
+  await hand(440, a, 'down');
+  await sweep({ ...runtime, now: () => nowMs + 450 * SECOND });
+  t.is(await stateOf(runtime, monitor.id), 'down');
+  t.is((await sweep({ ...runtime, now: () => nowMs + 460 * SECOND })).doubtful, 0);
+});
+
+test('what an agent said while it was offline for a moment between two sweeps is decided by the next', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, ['a', 'b', 'c'], ['up']);
+  const [a, b] = agents as [Agent, Agent, Agent];
+  const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
+    createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
+  for (const second of [60, 120]) await hand(second, b, 'down');
+  await hand(120, a, 'down');
+  await setOnline(runtime, a, false);
+  await hand(124, a, 'down');
+  await setOnline(runtime, a, true);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  await sweep({ ...runtime, now: () => nowMs + 130 * SECOND });
+  t.is(await stateOf(runtime, monitor.id), 'down');
 });

@@ -14,7 +14,7 @@ const MONITORS = 100;
 
 async function addVendorMonitor(runtime: TestRuntime, target: string, components: string[] = []) {
   return await runtime.addMonitor([], {
-    name: 'Shop Cloud', type: 'vendor', target, intervalSeconds: 5, timeoutMs: 4000, method: null, expectedStatus: null, downAfterFailures: 1, checkSpec: { vendor: { components } },
+    name: 'Shop Cloud', type: 'vendor', target, intervalSeconds: 2, timeoutMs: 1500, method: null, expectedStatus: null, downAfterFailures: 1, checkSpec: { vendor: { components } },
   });
 }
 

@@ -5,9 +5,12 @@ import { storeCertificates } from '../../models/certificates.ts';
 import { listDueChecks, takeLooks, type DueCheck } from '../../models/checks.ts';
 import type { Probe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
+import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
+import { LOOK_EARLY_MS } from '../../queues/looks.ts';
 import { checkQueueName } from '../../queues/names.ts';
 import type { CheckJob, LookJob } from '../../queues/payloads.ts';
 import { phaseBeginsAt } from '../../queues/schedules.ts';
+import type { HostPort } from '../../net/host-port.ts';
 import type { Runtime } from '../runtime.ts';
 import { createCertificateNotes } from './certificate-notes.ts';
 import { createGate } from './gate.ts';
@@ -35,8 +38,11 @@ const CERTIFICATES_WAIT_MS = 5000;
 /** Completed ticks of a region that stay on the board. */
 const KEEP_COMPLETED = 500;
 
+/** `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never. */
+export type CheckWork = { region: string; probe: Probe; selfCheckHosts?: readonly HostPort[] | undefined };
+
 /** Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish. */
-export function workOnChecks(runtime: Runtime, { region, probe }: { region: string; probe: Probe }): { stop: () => Promise<void> } {
+export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts = [] }: CheckWork): { stop: () => Promise<void> } {
   const { database, backend, queues, metrics, log, now } = runtime;
   const certificates = createCertificateNotes({
     store: (seen) => storeCertificates(database, seen),
@@ -48,6 +54,7 @@ export function workOnChecks(runtime: Runtime, { region, probe }: { region: stri
     listDueChecks: (place: SchedulePhase) => listDueChecks(database, place),
     probe,
     search: createPatternSearch(),
+    selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
     gate: createGate(PROBES_AT_ONCE),
     batcher: createResultBatcher({ ...BATCH, submit: (results) => queues.enqueueResults(results), pause: (ms) => sleep(ms) }),
     now,
@@ -61,7 +68,7 @@ export function workOnChecks(runtime: Runtime, { region, probe }: { region: stri
     onCrash: (due: DueCheck, error: unknown) => log.error({ err: error, monitor_id: due.monitorId }, 'check.crashed'),
   };
   const keepTicks = createChecker(dependencies);
-  const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now(), limit: LOOKS_AT_ONCE }), dependencies);
+  const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }), dependencies);
   const work = ({ data, id = '' }: Job<CheckJob | LookJob>) => ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));
   const worker = backend.createWorker<CheckJob | LookJob>(checkQueueName(region), work, {
     concurrency: JOBS_AT_ONCE,
@@ -75,6 +82,19 @@ export function workOnChecks(runtime: Runtime, { region, probe }: { region: stri
       await certificates.close();
     },
   };
+}
+
+function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPort[]): SelfCheck | null {
+  if (hosts.length === 0) return null;
+  return openSelfCheck({
+    hosts,
+    now,
+    onChange(reachesAny) {
+      metrics.selfCheckChanged(reachesAny);
+      if (reachesAny) log.info({}, 'self_check.passed');
+      else log.warn({ hosts: hosts.length }, 'self_check.failed');
+    },
+  });
 }
 
 /** Timers may fire a millisecond early by the wall clock; never a probe. */

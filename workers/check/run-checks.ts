@@ -6,6 +6,7 @@ import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
 import type { Probe } from '../../probes/index.ts';
+import type { SelfCheck } from '../../probes/self-check.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { Gate } from './gate.ts';
 import type { ResultBatcher } from './result-batcher.ts';
@@ -17,6 +18,8 @@ export type CheckerDependencies = {
   listDueChecks: (place: SchedulePhase) => Promise<DueCheck[]>;
   probe: Probe;
   search: PatternSearch;
+  /** Null = bad results are never doubted. */
+  selfCheck: SelfCheck | null;
   gate: Gate;
   batcher: ResultBatcher;
   now: () => number;
@@ -69,7 +72,9 @@ async function keepTick(check: DueCheck, { place, phaseBeginsAtMs }: Tick, depen
 type Due = { agentNo: number; dueAtMs: number };
 
 async function runCheck(check: DueCheck, { agentNo, dueAtMs }: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
-  const { startedAtMs, observation, judgement } = await dependencies.gate(() => measure(check, dependencies));
+  const { startedAtMs, observation, judgement: measured } = await dependencies.gate(() => measure(check, dependencies));
+  const { selfCheck } = dependencies;
+  const judgement = selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
   const latencyMs = observation?.latencyMs ?? null;
   const result: ResultPayload = {
     monitorNo: check.monitorNo,

@@ -1,6 +1,6 @@
-import { reconsider, type Change } from '../../core/monitor-state.ts';
+import { isFresh, reconsider, type Change } from '../../core/monitor-state.ts';
 import { freshnessMs, undecidedMs } from '../../core/quorum.ts';
-import { listDoubtfulMonitors, lockMonitors, type EvaluatedMonitor } from '../../models/evaluation.ts';
+import { listDoubtfulMonitors, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
 import { markDone } from '../../models/service-marks.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { announce } from '../announce.ts';
@@ -14,7 +14,7 @@ const MAX_GAP_MS = 60_000;
 const CHUNK = 200;
 
 /**
- * Decides again the monitors that silence, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
+ * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
  * have been watching for as long as the silence lasts: after a stand-still of ours every source is silent, and that is our fault.
  */
 export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
@@ -24,22 +24,20 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   const doubtful = await listDoubtfulMonitors(runOn(database.pool), { nowMs: startMs, editedSinceSeconds: Math.floor((startMs - MAX_GAP_MS) / 1000) });
   let transitions = 0;
   for (let start = 0; start < doubtful.length; start += CHUNK) {
-    const recorded = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), watchingSinceMs);
+    const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), watchingSinceMs);
     await announce(runtime, recorded);
+    await noteUnheard(runOn(database.pool), turned);
     transitions += recorded.transitions.length;
   }
   return { doubtful: doubtful.length, transitions };
 }
 
-function decideChunk(runtime: Runtime, monitorNos: readonly number[], watchingSinceMs: number): Promise<RecordedChanges> {
+function decideChunk(runtime: Runtime, monitorNos: readonly number[], watchingSinceMs: number): Promise<RecordedChanges & { turned: TurnedSource[] }> {
   return inPoolTransaction(runtime.database, async (run) => {
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);
-    return await recordChanges(
-      run,
-      monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, watchingSinceMs }) })),
-      runtime,
-    );
+    const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, watchingSinceMs }) }));
+    return { turned: monitors.flatMap((monitor) => findTurned(monitor, nowMs)), ...(await recordChanges(run, changed, runtime)) };
   });
 }
 
@@ -47,4 +45,13 @@ function changesOf(monitor: EvaluatedMonitor, when: { nowMs: number; watchingSin
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
   const change = reconsider(monitor, { nowMs: when.nowMs, mayBecomeUnknown: when.nowMs - when.watchingSinceMs >= patienceMs });
   return change === null ? [] : [change];
+}
+
+type TurnedSource = { monitorNo: number; agentNo: number; isUnheard: boolean };
+
+/** The sources that count in this decision and did not in the one before, or the other way round. */
+function findTurned(monitor: EvaluatedMonitor, nowMs: number): TurnedSource[] {
+  return monitor.sources
+    .map((source) => ({ monitorNo: monitor.no, agentNo: source.agentNo, wasUnheard: source.wasUnheard, isUnheard: !isFresh(source, monitor, nowMs) }))
+    .filter(({ wasUnheard, isUnheard }) => wasUnheard !== isUnheard);
 }

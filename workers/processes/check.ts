@@ -1,5 +1,6 @@
 import { registerSharedAgent, touchAgent } from '../../models/agents.ts';
 import { createVendorDocumentStore } from '../../models/vendor-pages.ts';
+import type { HostPort } from '../../net/host-port.ts';
 import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
@@ -9,10 +10,11 @@ import { workOnLookUps } from '../check/look-up-queue.ts';
 import { domainStoreOf } from '../domain-store.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-export type CheckProcessOptions = { region: string; version: string; allowPrivateNetwork: boolean };
+/** `selfCheckHosts`: see `CheckWork`. */
+export type CheckProcessOptions = { region: string; version: string; allowPrivateNetwork: boolean; selfCheckHosts?: readonly HostPort[] };
 
 /** `dnsResolvers` are those of dns cross checks (D-26); `whoisServer` refers to the registries' WHOIS servers (D-27). */
-export type ServiceCheckOptions = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[]; whoisServer: { host: string; port: number } };
+export type ServiceCheckOptions = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[]; whoisServer: HostPort; selfCheckHosts?: readonly HostPort[] };
 
 /** A sign of life of the agent, every so often, in milliseconds. */
 const TOUCH_EVERY_MS = 15_000;
@@ -31,7 +33,7 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
       else log.info(fields, 'icmp.available');
     },
   });
-  const work = workOnChecks({ ...runtime, log }, { region, probe });
+  const work = workOnChecks({ ...runtime, log }, { region, probe, selfCheckHosts: options.selfCheckHosts });
   const touching = setInterval(() => {
     touchAgent(database, agent.no, now()).catch((error: unknown) => log.warn({ err: error }, 'agent.not_touched'));
   }, TOUCH_EVERY_MS);
@@ -52,7 +54,7 @@ export function startServiceCheck(runtime: Runtime, options: ServiceCheckOptions
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(database), now });
   const { probe, close } = openServiceProbe({ ...options, readVendorPage, knowDomain: domains.know });
   const ofService = { ...runtime, log: runtime.log.child({ region: SERVICE_REGION }) };
-  const work = workOnChecks(ofService, { region: SERVICE_REGION, probe });
+  const work = workOnChecks(ofService, { region: SERVICE_REGION, probe, selfCheckHosts: options.selfCheckHosts });
   const lookUps = workOnLookUps(ofService, readVendorPage);
   return {
     name: 'service checks',

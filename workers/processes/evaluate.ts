@@ -1,7 +1,9 @@
+import { listCheckRegions } from '../../models/agents.ts';
 import { createPartitions } from '../../models/partitions.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { EvaluateJob } from '../../queues/payloads.ts';
-import { announce } from '../announce.ts';
+import { createRegionBook } from '../../queues/region-book.ts';
+import { announce, announceRechecks } from '../announce.ts';
 import { createEvaluator } from '../evaluate.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
@@ -13,9 +15,10 @@ const LOCK_MS = 15_000;
 
 /** Starts deciding: batches of results become stored rows, transitions, incidents and deliveries. */
 export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
-  const { database, backend, log, metrics, now } = runtime;
+  const { database, backend, queues, log, metrics, now } = runtime;
   await createPartitions(database, now());
   const evaluate = createEvaluator({ database, now, newId: runtime.newId, publicUrl: runtime.publicUrl });
+  const findRegions = createRegionBook(() => listCheckRegions(database));
   const worker = backend.createWorker<EvaluateJob>(
     QUEUES.evaluate,
     async (job) => {
@@ -24,7 +27,8 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
       const oldestMs = Math.min(...results.map((result) => result.finishedAtMs));
       metrics.resultsStored({ count: outcome.stored, lagMs: now() - oldestMs });
       await announce(runtime, outcome);
-      return { stored: outcome.stored, transitions: outcome.transitions.length };
+      await announceRechecks({ log, queues, findRegions }, outcome.rechecks);
+      return { stored: outcome.stored, transitions: outcome.transitions.length, rechecks: outcome.rechecks.length };
     },
     { concurrency: BATCHES_AT_ONCE, lockDurationMs: LOCK_MS },
   );

@@ -3,6 +3,7 @@ import { completeVendor, findPageToRead } from '../../../core/monitor-input/vend
 import type { StoredVendor, VendorInput } from '../../../core/monitor-input/vendor.ts';
 import type { Problem } from '../../../core/monitor-input/checks.ts';
 import type { VendorReading } from '../../../core/vendor/document.ts';
+import { findVendorPage } from '../../../core/vendor/page.ts';
 
 const NOTHING: StoredVendor = { target: '', vendor: undefined };
 const GITHUB: StoredVendor = { target: 'github', vendor: { vendorId: 'github', pageUrl: 'p', probeUrl: 'q', components: ['Actions'] } };
@@ -24,7 +25,8 @@ const NONE: VendorReading = { outcome: 'failed', failure: { kind: 'not_a_status_
 
 function complete(input: VendorInput, stored: StoredVendor, reading: VendorReading | null) {
   const problems: Problem[] = [];
-  return { vendor: completeVendor(input, { stored, reading }, problems), messages: problems.map(({ message }) => message) };
+  const page = findVendorPage(input.target ?? stored.target);
+  return { vendor: completeVendor(input, { stored, read: page && reading && { page, reading } }, problems), messages: problems.map(({ message }) => message) };
 }
 
 const NEEDS_A_READING: [what: string, input: VendorInput, stored: StoredVendor, expected: string | null][] = [
@@ -69,6 +71,15 @@ test('of many unknown components only the first few are told, for each is compar
 test('components that stay are held against the page of a new target', (t) => {
   t.deepEqual(complete({ target: 'cloudflare' }, GITHUB, READ).vendor.components, ['Actions']);
   t.regex(complete({ target: 'cloudflare' }, { ...GITHUB, vendor: { components: ['Gone'] } }, READ).messages[0] ?? '', /"Gone" is not on the status page/);
+});
+
+test('components are never held against another page than the one they are of', (t) => {
+  const problems: Problem[] = [];
+  const page = findVendorPage('cloudflare');
+  const read = page && { page, reading: READ };
+  t.deepEqual(completeVendor({ components: ['Kitchen'] }, { stored: GITHUB, read }, problems).components, ['Kitchen']);
+  completeVendor({ target: PAGE }, { stored: NOTHING, read }, problems);
+  t.deepEqual(problems.map(({ message }) => message), ['target must be a status page that can be read when it is set. The status page was not read: try again later']);
 });
 
 test('a vendor of the catalogue is taken with its components while its page cannot be read', (t) => {

@@ -3,6 +3,15 @@ import { TcpAnswerReader } from '../../../probes/transport/answer-reader.ts';
 
 const BYTE = Uint8Array.of(0x78);
 
+test('a byte-order mark is part of the answer, in one piece and in several', (t) => {
+  const bytes = Buffer.from('\uFEFFSSH-2.0');
+  for (const pieces of [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))]) {
+    const reader = new TcpAnswerReader({ expect: '^\uFEFFSSH', expectMode: 'regex' }, (pattern, text) => new RegExp(pattern).test(text));
+    for (const piece of pieces) reader.add(piece);
+    t.deepEqual(reader.collected(), { text: '\uFEFFSSH-2.0', byteLength: bytes.length });
+  }
+});
+
 test('an answer in single bytes is searched through twice its greatest length at the most, and collected whole', (t) => {
   let searched = 0;
   const reader = new TcpAnswerReader({ expect: 'y', expectMode: 'regex' }, (_pattern, text) => {

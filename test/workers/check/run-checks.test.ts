@@ -39,6 +39,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
     probe: () => Promise.resolve(answered(200)),
     search: () => false,
+    selfCheck: null,
     gate: createGate(10),
     batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 100, pause: () => Promise.resolve() }),
     now: () => nowMs,

@@ -3,13 +3,15 @@ import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { findRdapService } from '../../../models/registries.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { refreshRegistries } from '../../../workers/maintain/registries.ts';
+import { startMaintain } from '../../../workers/processes/maintain.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 const DAY_MS = 86_400_000;
 const DOCUMENT = JSON.stringify({ version: '1.0', services: [[['com'], ['https://rdap.example/com/']]] });
 
-type Iana = { runtime: TestRuntime; asked: IncomingHttpHeaders[]; refresh: (aheadMs?: number) => Promise<string> };
+type Iana = { runtime: TestRuntime; url: string; asked: IncomingHttpHeaders[]; refresh: (aheadMs?: number) => Promise<string> };
 
 async function openIana(t: ExecutionContext, listener: RequestListener): Promise<Iana> {
   const runtime = await openTestRuntime(t);
@@ -18,8 +20,9 @@ async function openIana(t: ExecutionContext, listener: RequestListener): Promise
     asked.push(request.headers);
     listener(request, response);
   });
-  const source = { url: `http://127.0.0.1:${port}/rdap/dns.json`, http: createHttpClient({ allowPrivateNetwork: true }) };
-  return { runtime, asked, refresh: async (aheadMs = 0) => (await refreshRegistries({ ...runtime, now: () => Date.now() + aheadMs }, source)).registries };
+  const url = `http://127.0.0.1:${port}/rdap/dns.json`;
+  const source = { url, http: createHttpClient({ allowPrivateNetwork: true }) };
+  return { runtime, url, asked, refresh: async (aheadMs = 0) => (await refreshRegistries({ ...runtime, now: () => Date.now() + aheadMs }, source)).registries };
 }
 
 test('the registry of RDAP services is read once a day, and only where it has changed', async (t) => {
@@ -36,6 +39,14 @@ test('the registry of RDAP services is read once a day, and only where it has ch
   t.is(await refresh(DAY_MS + 1000), 'recent');
   t.is(await findRdapService(runtime.database, 'com'), 'https://rdap.example/com/');
   t.deepEqual(asked.map((headers) => [headers['if-none-match'], headers['if-modified-since']]), [[undefined, undefined], ['"v1"', 'Sat, 21 Nov 2026 00:00:00 GMT']]);
+});
+
+test('the place that the operator has chosen is read wherever it is, the guard notwithstanding', async (t) => {
+  const { runtime, url } = await openIana(t, (_, response) => void response.end(DOCUMENT));
+  const maintain = startMaintain(runtime, { allowPrivateNetwork: false, whoisServer: { host: '127.0.0.1', port: 9 }, rdapBootstrapUrl: url });
+  t.teardown(maintain.stop);
+  await runtime.queues.enqueueChore('registries');
+  t.is(await until(() => findRdapService(runtime.database, 'com')), 'https://rdap.example/com/');
 });
 
 const FAILURES: readonly [what: string, listener: RequestListener, reason: string][] = [

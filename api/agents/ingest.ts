@@ -1,0 +1,71 @@
+import type { RequestHandler } from 'express';
+import { Counter } from 'prom-client';
+import { findInability } from '../../core/agent/capability.ts';
+import { judgeReport } from '../../core/agent/judge-report.ts';
+import { readIngest, type Report } from '../../core/agent/read-ingest.ts';
+import { sortByAge } from '../../core/agent/report-age.ts';
+import type { IngestAnswer } from '../../core/agent/wire.ts';
+import { listReportedMonitors, type ReportedMonitor } from '../../models/agent-results.ts';
+import type { TokenAgent } from '../../models/agent-work.ts';
+import { storeCertificates } from '../../models/certificates.ts';
+import type { ResultPayload } from '../../queues/payloads.ts';
+import { accept, ApiError } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import type { AcceptedReport } from './accepted-report.ts';
+import { agentOf } from './authentication.ts';
+import { createResultBatches } from './result-batches.ts';
+import { listRechecks } from './rechecks.ts';
+import { newCertificates } from './seen-certificates.ts';
+
+/** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
+export function ingestHandler({ database, logger, metrics, now, submitResults }: ApiDependencies): RequestHandler {
+  const submit = createResultBatches(submitResults);
+  const count = new Counter({ name: 'spotcheck_agent_results_total', help: "Results of customers' agents by outcome", labelNames: ['outcome'], registers: [metrics] });
+  return async (request, response) => {
+    const agent = agentOf(response);
+    const nowMs = now();
+    const { timely, future, tooOld } = sortByAge(accept(readIngest(request.body)), nowMs);
+    const monitors = timely.length === 0 ? new Map<string, ReportedMonitor>() : await listReportedMonitors(database, agent.no, [...new Set(timely.map(({ monitorId }) => monitorId))]);
+    const accepted = timely.flatMap((report): AcceptedReport[] => {
+      const monitor = monitors.get(report.monitorId);
+      return monitor === undefined ? [] : [{ report, monitor, result: resultOf(report, { monitor, agent, nowMs }) }];
+    });
+    // Before they are handed on: once they are applied none of them is news.
+    const recheck = await listRechecks(database, agent.no, accepted);
+    if (accepted.length > 0) {
+      try {
+        await submit(accepted.map(({ result }) => result));
+      } catch (error) {
+        logger.warn({ err: error, agent_id: agent.id }, 'agent.results_not_taken');
+        throw error instanceof ApiError ? error : new ApiError(503, 'the queue is not reachable at the moment: send these results again', { 'Retry-After': '5' });
+      }
+    }
+    const certificates = newCertificates(accepted, agent.no);
+    if (certificates.length > 0) await storeCertificates(database, certificates);
+
+    const dropped = { notAssigned: timely.length - accepted.length, future, tooOld };
+    const outcomes = { accepted: accepted.length, not_assigned: dropped.notAssigned, future, too_old: tooOld };
+    for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
+    const answer: IngestAnswer = { accepted: accepted.length, dropped: dropped.notAssigned + future + tooOld, droppedBecause: dropped, recheck };
+    response.json(answer);
+  };
+}
+
+function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: ReportedMonitor; agent: TokenAgent; nowMs: number }): ResultPayload {
+  return {
+    monitorNo: monitor.no,
+    agentNo: agent.no,
+    checksVersion: measuredVersion(report, monitor),
+    dueAtMs: report.startedAtMs,
+    finishedAtMs: nowMs,
+    ...judgeReport(report, { name: agent.name, inability: findInability(agent, monitor) }),
+    latencyMs: report.latencyMs,
+    httpStatus: report.httpStatus,
+  };
+}
+
+/** The version of the checks that a result measured: before the newest was given it was an older one. */
+function measuredVersion({ startedAtMs }: Report, { givenVersion, givenAtMs }: ReportedMonitor): number {
+  if (givenVersion === null || givenAtMs === null) return 0;
+  return startedAtMs >= givenAtMs ? givenVersion : givenVersion - 1;
+}

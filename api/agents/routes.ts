@@ -1,0 +1,49 @@
+import { Router } from 'express';
+import type { RequestHandler } from 'express';
+import { badRequest, methodNotAllowed } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { readJson } from '../middleware/json-body.ts';
+import { limitRequests } from '../middleware/rate-limit.ts';
+import { contextOf } from '../request-context.ts';
+import { agentAuthentication, requireAgent } from './authentication.ts';
+import { ingestHandler } from './ingest.ts';
+import { pullHandler } from './pull.ts';
+
+/** Below which path agents call. */
+export const AGENT_PATH = '/agent/v1';
+
+/** The largest body of an agent, in bytes: 1,000 results take less than half of it. */
+const MAX_BODY_BYTES = 1_048_576;
+
+/** Requests of an agent in a minute, over all processes: one every 15 s, results every second, and a backlog to be rid of. */
+const REQUESTS_PER_MINUTE = 300;
+
+/** The protocol of customers' agents: calls with an agent's token, and no other. */
+export function createAgentRouter(dependencies: ApiDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const handlers = { '/pull': pullHandler(dependencies), '/ingest': ingestHandler(dependencies) };
+  const limit = limitRequests(dependencies.rateLimitStore, {
+    limits: [REQUESTS_PER_MINUTE],
+    countOf: ({ agent }) => (agent === undefined ? null : { key: `agent:${agent.id}`, limit: REQUESTS_PER_MINUTE }),
+  });
+  for (const path of Object.keys(handlers)) router.all(path, noteRoute(path));
+  router.use(agentAuthentication(dependencies), limit, requireAgent);
+  for (const [path, handler] of Object.entries(handlers)) router.route(path).post(...readJson(MAX_BODY_BYTES), requireBody, handler).all(onlyPost);
+  return router;
+}
+
+function noteRoute(path: string): RequestHandler {
+  return (_request, response, next) => {
+    contextOf(response).route = `${AGENT_PATH}${path}`;
+    next();
+  };
+}
+
+const requireBody: RequestHandler = (request, _response, next) => {
+  if (request.body === undefined) throw badRequest('the body is required: a JSON object');
+  next();
+};
+
+const onlyPost: RequestHandler = (request) => {
+  throw methodNotAllowed(request.method, 'POST');
+};

@@ -1,0 +1,15 @@
+import type { Report } from './read-ingest.ts';
+
+/** A result may be this far ahead of our clock, in milliseconds: clocks differ. */
+export const MAX_AHEAD_MS = 60_000;
+
+/** Older results are of no use to anybody, in milliseconds. */
+export const MAX_AGE_MS = 86_400_000;
+
+/** Parts reports by when their probes began: from the future, too old, or neither. */
+export function sortByAge(reports: readonly Report[], nowMs: number): { timely: Report[]; future: number; tooOld: number } {
+  const isFuture = ({ startedAtMs }: Report) => startedAtMs > nowMs + MAX_AHEAD_MS;
+  const isTooOld = ({ startedAtMs }: Report) => startedAtMs < nowMs - MAX_AGE_MS;
+  const timely = reports.filter((report) => !isFuture(report) && !isTooOld(report));
+  return { timely, future: reports.filter(isFuture).length, tooOld: reports.filter(isTooOld).length };
+}

@@ -1,0 +1,72 @@
+import { AGENT_CHECKED_TYPES, HTTP_METHODS, type Assertion, type CheckTarget, type MonitorSecrets, type TransportSpec } from '../monitor.ts';
+import { hexPayload, resolvePayload } from './work-payload.ts';
+import type { WorkCheckSpec, WorkItem, WorkSecrets, WorkType } from './wire.ts';
+
+/** A monitor as far as an agent's work says it; its secrets go another way. */
+export type AssignedMonitor = { monitorId: string; intervalSeconds: number; settings: Omit<CheckTarget, 'secrets'> };
+
+type WorkSpecPart = (settings: AssignedMonitor['settings']) => WorkCheckSpec | null;
+
+/** What a monitor is to the agent that checks it, without secrets; null where no agent checks its type, or its payload does not fit its encoding. */
+export function workItemOf({ monitorId, intervalSeconds, settings }: AssignedMonitor, sourceKey: string): WorkItem | null {
+  const type = workTypeOf(settings.type);
+  const checkSpec = type === null ? null : SPECS[type](settings);
+  if (type === null || checkSpec === null) return null;
+  const { target, timeoutMs, method, expectedStatus, followRedirects } = settings;
+  return { monitorId, sourceKey, type, target, intervalSeconds, timeoutMs, method, expectedStatus, followRedirects, checkSpec };
+}
+
+/** What an agent must know beside the item, in clear: to be sealed. Null where the secret payload does not fit its encoding. */
+export function workSecretsOf({ payload, ...secrets }: MonitorSecrets, transport: TransportSpec | undefined): WorkSecrets | null {
+  if (payload === undefined) return secrets;
+  const resolved = resolvePayload(payload, transport?.payloadEncoding ?? 'utf8');
+  return resolved === null ? null : { ...secrets, ...resolved };
+}
+
+/** What a probe of ours needs to know of an item and its opened secrets; null for a type or method that this version does not know. */
+export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget | null {
+  const type = workTypeOf(item.type);
+  const method = HTTP_METHODS.find((known) => known === item.method) ?? null;
+  if (type === null || method !== item.method) return null;
+  const { target, timeoutMs, expectedStatus, followRedirects, checkSpec } = item;
+  const { request, assertions, ping, transport } = checkSpec;
+  const { payload, payloadEncoding = 'utf8', ...others } = secrets;
+  return {
+    type,
+    target,
+    timeoutMs,
+    method,
+    expectedStatus,
+    // It is among the assertions.
+    bodyMatch: null,
+    followRedirects,
+    checkSpec: { ...(request && { request }), ...(assertions && { assertions }), ...(ping && { ping }), ...(transport && { transport: transportOf(transport) }) },
+    secrets: { ...others, ...(payload !== undefined && { payload: hexPayload({ payload, payloadEncoding }) }) },
+  };
+}
+
+const SPECS = { http: httpSpec, tcp: transportSpec, udp: transportSpec, icmp: ({ checkSpec: { ping } }) => ({ ...(ping && { ping }) }) } satisfies Record<WorkType, WorkSpecPart>;
+
+function httpSpec({ checkSpec: { request, assertions = [] }, bodyMatch }: AssignedMonitor['settings']): WorkCheckSpec {
+  const bodyAssertions: Assertion[] = bodyMatch ? [{ source: 'text_body', op: 'contains', value: bodyMatch }] : [];
+  const all = [...bodyAssertions, ...assertions];
+  return { ...(request && { request }), ...(all.length > 0 && { assertions: all }) };
+}
+
+/** Of a secret payload not even the encoding is said here: it goes with the payload. */
+function transportSpec({ checkSpec: { transport } }: AssignedMonitor['settings']): WorkCheckSpec | null {
+  if (transport === undefined) return {};
+  const { payload, payloadEncoding = 'utf8', ...rest } = transport;
+  if (payload === undefined || rest.payloadSecret) return { transport: rest };
+  const resolved = resolvePayload(payload, payloadEncoding);
+  return resolved && { transport: { ...rest, ...resolved } };
+}
+
+/** A secret payload has its encoding from here as well: all payloads are given on as hex. */
+function transportOf({ payload, payloadEncoding = 'utf8', ...rest }: NonNullable<WorkCheckSpec['transport']>): TransportSpec {
+  return { ...rest, payloadEncoding: 'hex', ...(payload !== undefined && { payload: hexPayload({ payload, payloadEncoding }) }) };
+}
+
+function workTypeOf(type: string): WorkType | null {
+  return AGENT_CHECKED_TYPES.find((known) => known === type) ?? null;
+}

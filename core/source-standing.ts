@@ -1,0 +1,43 @@
+import { cleanText } from './clean-text.ts';
+import { isSilent, voteOf, type SourceState } from './source-state.ts';
+
+/**
+ * Whether a source counts in a decision (D-41), and why not where it does not: its agent is offline; nothing came from it lately; it has
+ * reported, but too little to decide; it reports that it cannot tell.
+ */
+export type SourceStanding = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';
+
+/** The standing of a source of which it is known whether its newest result is recent enough. */
+export function standingOf(source: { online: boolean; state: SourceState | null }, isRecent: boolean): SourceStanding {
+  if (!source.online) return 'offline';
+  if (!isRecent) return 'silent';
+  if (voteOf(source.state) !== null) return 'votes';
+  return isSilent(source.state) ? 'unable' : 'undecided';
+}
+
+const SAYINGS = {
+  offline: { one: 'is offline', many: 'are offline' },
+  silent: { one: 'is silent', many: 'are silent' },
+  undecided: { one: 'has not decided yet', many: 'have not decided yet' },
+  unable: { one: 'cannot tell', many: 'cannot tell' },
+} as const satisfies Record<Exclude<SourceStanding, 'votes'>, { one: string; many: string }>;
+
+const UNHEARD = ['offline', 'silent', 'undecided', 'unable'] as const satisfies readonly (keyof typeof SAYINGS)[];
+
+/** Longer lists are counted, and longer names cut: the reason is one sentence. */
+const MOST_NAMED = 5;
+const MAX_NAME = 60;
+
+/** Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all vote. */
+export function tellUnheard(sources: readonly { name: string; standing: SourceStanding }[]): string {
+  return UNHEARD.flatMap((standing) => {
+    const names = sources.filter((source) => source.standing === standing).map(({ name }) => cleanText(name, MAX_NAME)).toSorted();
+    if (names.length === 0) return [];
+    return [`${enumerate(names)} ${SAYINGS[standing][names.length === 1 ? 'one' : 'many']}`];
+  }).join(', ');
+}
+
+function enumerate(names: readonly string[]): string {
+  const parts = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`] : names;
+  return parts.length === 1 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}

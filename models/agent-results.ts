@@ -1,0 +1,80 @@
+import type { MonitorType } from '../core/monitor.ts';
+import type { RecheckedSource } from '../core/recheck.ts';
+import type { SourceState } from '../core/source-state.ts';
+import type { Database } from './database.ts';
+
+/** A monitor that an agent may report on, as far as taking in its results needs it. */
+export type ReportedMonitor = {
+  no: number;
+  id: string;
+  type: MonitorType;
+  target: string;
+  hasSecrets: boolean;
+  checksVersion: number;
+  /** The version of its checks that the agent was given last, and since when (Unix milliseconds); null = none yet. */
+  givenVersion: number | null;
+  givenAtMs: number | null;
+  /** Days of warning before a certificate or domain ends; null = no warning is wanted. */
+  warnDays: number | null;
+  /** What this agent saw last; `expiresAt` in Unix seconds. */
+  certificate: { target: string; expiresAt: number } | null;
+};
+
+type MonitorRow = {
+  no: number;
+  id: string;
+  type: MonitorType;
+  target: string;
+  has_secrets: boolean;
+  checks_version: number;
+  given_version: number | null;
+  given_at: number | null;
+  warn_days: number | null;
+  seen_target: string | null;
+  expires_at: number | null;
+};
+
+/** Those of the monitors named that are checked now and have the agent for a source, by their ids. */
+export async function listReportedMonitors(database: Database, agentNo: number, ids: readonly string[]): Promise<Map<string, ReportedMonitor>> {
+  const { rows } = await database.pool.query<MonitorRow>({
+    name: 'list-reported-monitors',
+    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.checks_version, s.given_version, s.given_at,
+             m.check_spec #> '{domain,warnDays}' AS warn_days, c.target AS seen_target, c.expires_at
+           FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
+           LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
+           WHERE m.id = ANY($2::text[]) AND m.enabled`,
+    values: [agentNo, ids],
+  });
+  return new Map(rows.map((row) => [row.id, monitorOf(row)]));
+}
+
+/** Where an agent stands as a source of some monitors, by their numbers. */
+export async function listSourceStandings(database: Database, agentNo: number, monitorNos: readonly number[]): Promise<Map<number, RecheckedSource>> {
+  const { rows } = await database.pool.query<{ no: number; state: SourceState | null; interval_seconds: number; down_after_failures: number; up_after_successes: number }>({
+    name: 'list-source-standings',
+    text: `SELECT m.no, s.state, m.interval_seconds, m.down_after_failures, m.up_after_successes
+           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.agent_no = $1 AND s.monitor_no = ANY($2::int[])`,
+    values: [agentNo, monitorNos],
+  });
+  return new Map(
+    rows.map((row) => [
+      row.no,
+      { state: row.state, thresholds: { downAfterFailures: row.down_after_failures, upAfterSuccesses: row.up_after_successes }, intervalSeconds: row.interval_seconds },
+    ]),
+  );
+}
+
+function monitorOf(row: MonitorRow): ReportedMonitor {
+  return {
+    no: row.no,
+    id: row.id,
+    type: row.type,
+    target: row.target,
+    hasSecrets: row.has_secrets,
+    checksVersion: row.checks_version,
+    givenVersion: row.given_version,
+    givenAtMs: row.given_at,
+    warnDays: row.warn_days,
+    certificate: row.seen_target === null || row.expires_at === null ? null : { target: row.seen_target, expiresAt: row.expires_at },
+  };
+}

@@ -1,0 +1,76 @@
+import { createRecentResults } from '../core/self-check.ts';
+import type { MonitorType } from '../core/monitor.ts';
+import { talksToTarget } from '../core/monitor.ts';
+import type { Judgement } from '../core/verdict.ts';
+import type { HostPort } from '../net/host-port.ts';
+import { createTcpClient } from '../net/tcp-exchange.ts';
+
+export type SelfCheckOptions = {
+  /** Well-known hosts, at least one; the address guard does not apply to what the operator chose. */
+  hosts: readonly HostPort[];
+  /** Unix milliseconds. */
+  now: () => number;
+  /** Told when this place can reach none of the hosts any more (false), and when it can again (true). */
+  onChange: (reachesAny: boolean) => void;
+};
+
+/** The judgement on a check as it counts: the given one, or no vote where this place has lost its own network (D-48). Never rejects. */
+export type SelfCheck = (check: { monitor: string | number; type: MonitorType }, judgement: Judgement) => Promise<Judgement>;
+
+/** All hosts are asked at once and have this long to accept a connection, in milliseconds. */
+const DEADLINE_MS = 2000;
+
+/** An answer serves every check that asks within this time, in milliseconds. */
+const KEPT_MS = 5000;
+
+const CUT_OFF: Judgement = { verdict: 'none', cause: null, reason: 'This place can reach none of its own reference hosts either, so what it saw does not count' };
+
+/**
+ * Opens the self-check of one place. Only a bad result costs more than a glance, and only where most have just turned bad. Once the hosts
+ * are out of reach every bad result is doubted, and good ones have them asked again, until one is reached.
+ */
+export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfCheck {
+  const results = createRecentResults();
+  const ask = createReachability(hosts, now);
+  let reachesAny = true;
+
+  const askAndTell = async (): Promise<boolean> => {
+    const answer = await ask();
+    if (answer !== reachesAny) {
+      reachesAny = answer;
+      onChange(answer);
+    }
+    return answer;
+  };
+
+  return async ({ monitor, type }, judgement) => {
+    // What is known from earlier says nothing of the network of now.
+    if (!talksToTarget(type)) return judgement;
+    const isDoubtful = results.note({ monitor, verdict: judgement.verdict }, now());
+    const isBad = judgement.verdict === 'down';
+    if (!isBad && !reachesAny) void askAndTell();
+    if (!isBad || (!isDoubtful && reachesAny)) return judgement;
+    if (!(await askAndTell())) return CUT_OFF;
+    results.confirm(monitor);
+    return judgement;
+  };
+}
+
+/** Makes the question whether any host can be reached; those who ask while it is asked, or soon after, share its answer. */
+function createReachability(hosts: readonly HostPort[], now: () => number): () => Promise<boolean> {
+  const connect = createTcpClient({ allowPrivateNetwork: true });
+  // A refusal is no answer of the host's: one that is well known accepts, and a gateway that lost its uplink refuses in its name.
+  const reach = async (host: HostPort) => {
+    const { outcome } = await connect({ ...host, payload: new Uint8Array(), receive: null, deadlineMs: DEADLINE_MS });
+    if (outcome === 'failed') throw new Error(`${host.host}:${host.port} cannot be reached`);
+    return true;
+  };
+  let kept: { answer: Promise<boolean>; untilMs: number } | null = null;
+  return () => {
+    if (kept !== null && now() < kept.untilMs) return kept.answer;
+    const asked = { answer: Promise.any(hosts.map(reach)).catch(() => false), untilMs: Number.POSITIVE_INFINITY };
+    kept = asked;
+    void asked.answer.then(() => (asked.untilMs = now() + KEPT_MS));
+    return asked.answer;
+  };
+}

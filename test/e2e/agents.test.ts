@@ -1,0 +1,143 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
+import { startInstallation, type Installation, type OwnAgent } from '../helpers/own-agent.ts';
+import { outputMatching } from '../helpers/program.ts';
+import { eventsAt, nextEvent } from '../helpers/story.ts';
+import { startTarget } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
+
+/** After so long without a check-in an agent is offline, and told of within ten seconds; a machine that runs other tests as well may add some. */
+const OFFLINE_AFTER_MS = 90_000;
+const OFFLINE_TOLD_MS = 10_000;
+const BUSY_MACHINE_MS = 5000;
+
+async function createMonitor({ service }: Installation, agents: readonly OwnAgent[], settings: object): Promise<string> {
+  const created = await service.call('POST', '/monitors', { name: 'Intranet', interval_seconds: 1, agent_sources: agents.map(({ id }) => id), ...settings });
+  if (created.status !== 201) throw new Error(JSON.stringify(created.json));
+  return String(created.json['id']);
+}
+
+async function listenTo(t: ExecutionContext): Promise<{ receiver: Receiver; env: Record<string, string>; connect: (installation: Installation) => Promise<void> }> {
+  const receiver = await startReceiver(t);
+  return {
+    receiver,
+    env: { NODE_EXTRA_CA_CERTS: receiver.caFile },
+    async connect({ service }) {
+      const { status, json } = await service.call('POST', '/channels', { type: 'webhook', url: receiver.url });
+      if (status !== 201) throw new Error(JSON.stringify(json));
+    },
+  };
+}
+
+/** How many results of a monitor are stored. */
+async function storedResults({ databaseUrl }: Installation, monitorId: string): Promise<number> {
+  return await withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query('SELECT count(*)::int AS results FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id = $1', [monitorId]);
+    return rows[0].results;
+  });
+}
+
+/** Everything that stands in a folder, as text. */
+async function contentsOf(directory: string): Promise<string> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const texts = await Promise.all(entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+  return texts.join('\n');
+}
+
+test('of three places one lies and one is cut off: nothing is called down that is up, and what goes down is told', async (t) => {
+  const { receiver, env, connect } = await listenTo(t);
+  const installation = await startInstallation(t, env);
+  await connect(installation);
+  const target = await startTarget(t);
+  const honest = await installation.startAgent('honest');
+  // Its network leads to a place where nobody answers.
+  const lying = await installation.startAgent('lying', { distort: (answer) => answer.replaceAll(target.url(), 'http://127.0.0.1:9/') });
+  const cut = await installation.startAgent('cut off');
+  const id = await createMonitor(installation, [honest, lying, cut], { target: target.url() });
+  const statusNow = async () => (await installation.service.call('GET', `/monitors/${id}`)).json['status'];
+  await nextEvent(receiver, 'monitor.up');
+
+  cut.gate.state.isShut = true;
+  const offline = await nextEvent(receiver, 'agent.offline', OFFLINE_AFTER_MS + OFFLINE_TOLD_MS + BUSY_MACHINE_MS);
+  t.like(offline.json, { monitor: null, state: 'offline', agent: { id: cut.id, name: 'cut off' } });
+  const lastSeenMs = Number((offline.json['detail'] as { last_seen_at: number }).last_seen_at) * 1000;
+  t.true(offline.atMs >= lastSeenMs + OFFLINE_AFTER_MS, `${offline.atMs - lastSeenMs} ms after the last check-in`);
+  t.is(await statusNow(), 'up');
+  t.deepEqual(eventsAt(receiver).map(({ event }) => event), ['monitor.up', 'agent.offline']);
+
+  target.health.status = 503;
+  const down = await nextEvent(receiver, 'monitor.down');
+  t.like(down.json, { detail: { sources_down: ['honest', 'lying'], sources_silent: ['cut off'], sources_total: 3, quorum: 2 } });
+  target.health.status = 200;
+  t.like((await nextEvent(receiver, 'monitor.up')).json, { detail: { previous_state: 'down' } });
+
+  cut.gate.state.isShut = false;
+  t.like((await nextEvent(receiver, 'agent.online', 70_000)).json, { state: 'online', agent: { id: cut.id } });
+  await installation.service.call('DELETE', `/agents/${lying.id}`);
+  await until(() => lying.gate.passages.at(-1)?.status === 401, { timeoutMs: 30_000 });
+  t.like((await installation.service.call('GET', `/monitors/${id}`)).json, { status: 'up', agent_sources: [honest.id, cut.id].toSorted(), down_min_sources: 2 });
+  t.deepEqual(eventsAt(receiver).map(({ event }) => event), ['monitor.up', 'agent.offline', 'monitor.down', 'monitor.up', 'agent.online']);
+  for (const { program } of [honest, cut]) t.is(await program.stop(), 0, program.output());
+});
+
+test('what an agent measures while the service is gone arrives afterwards, each result once', async (t) => {
+  const { receiver, env, connect } = await listenTo(t);
+  const installation = await startInstallation(t, env);
+  await connect(installation);
+  const target = await startTarget(t);
+  const agent = await installation.startAgent('home-lab');
+  const id = await createMonitor(installation, [agent], { target: target.url('/one') });
+  const up = await nextEvent(receiver, 'monitor.up');
+
+  await installation.service.program.stop('SIGKILL');
+  const hits = target.hits('/one');
+  await until(() => target.hits('/one') >= hits + 15, { timeoutMs: 60_000 });
+  await agent.program.stop('SIGKILL');
+  agent.program = agent.start();
+  await until(() => target.hits('/one') >= hits + 20, { timeoutMs: 60_000 });
+  await installation.restart();
+  await agent.gate.nextPull();
+  await outputMatching(agent.program, /replayed/, 70_000);
+  const measured = target.hits('/one');
+  await until(async () => (await storedResults(installation, id)) >= measured - 1, { timeoutMs: 70_000 });
+
+  t.is(await agent.program.stop(), 0, agent.program.output());
+  // What a killed agent had measured within its last second may be lost with it.
+  await until(async () => (await storedResults(installation, id)) >= target.hits('/one') - 2);
+  t.true((await storedResults(installation, id)) <= target.hits('/one'));
+  // Killed while it delivered, the service may deliver once more what had arrived: under the same id.
+  t.deepEqual([...new Set(eventsAt(receiver).map(({ event, json }) => `${event} ${String(json['delivery_id'])}`))], [`monitor.up ${String(up.json['delivery_id'])}`]);
+});
+
+test('secrets are sealed to the agent: its probe uses them, and they stand in clear neither on the wire nor on its disk nor in its logs', async (t) => {
+  const CANARY = 'canary-secret-header-81d4';
+  const { receiver, env, connect } = await listenTo(t);
+  const installation = await startInstallation(t, env);
+  await connect(installation);
+  const target = await startHttpServer(t, (request, response) => {
+    response.statusCode = request.headers['x-key'] === CANARY ? 200 : 401;
+    response.end(request.headers['x-key']);
+  });
+  const agent = await installation.startAgent('home-lab', { env: { LOG_LEVEL: 'trace' } });
+  await createMonitor(installation, [agent], { target: `http://127.0.0.1:${target.port}/`, check_spec: { request: { secretHeaders: { 'X-Key': CANARY } } } });
+  await nextEvent(receiver, 'monitor.up');
+
+  installation.service.program.child.kill('SIGSTOP');
+  const probes = target.connections();
+  await until(() => target.connections() > probes + 3, { timeoutMs: 30_000 });
+  const places = {
+    wire: agent.gate.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
+    disk: await contentsOf(agent.dataDir),
+    logs: agent.program.output(),
+  };
+  installation.service.program.child.kill('SIGCONT');
+  t.regex(places.wire, /sealedSecrets/);
+  for (const [place, text] of Object.entries(places)) {
+    t.true(text.length > 50, `${place} was read`);
+    for (const form of [CANARY, Buffer.from(CANARY).toString('base64').slice(0, -3), Buffer.from(CANARY).toString('hex')]) t.false(text.includes(form), `the secret stands in ${place}`);
+  }
+});

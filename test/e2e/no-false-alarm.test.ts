@@ -1,0 +1,39 @@
+import test from 'ava';
+import { startListener } from '../helpers/listener.ts';
+import { newDataDir, startService } from '../helpers/running-service.ts';
+import { startTarget } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+
+type Incident = { state: string; started_at: number; detected_at: number };
+
+test('npm start finds an outage before the next tick, and tells a lost network of its own from a lost target', async (t) => {
+  const [reference, target, shop] = [await startListener(t), await startListener(t), await startTarget(t)];
+  const { program, call } = await startService(t, { DATA_DIR: await newDataDir(t), SELF_CHECK_HOSTS: `127.0.0.1:${reference.port}` });
+  const create = async (body: object) => String((await call('POST', '/monitors', body)).json['id']);
+  const shopId = await create({ name: 'Shop', target: shop.url(), interval_seconds: 10, down_after_failures: 2 });
+  const targetId = await create({ name: 'Mail', type: 'tcp', target: `127.0.0.1:${target.port}`, interval_seconds: 1, timeout_ms: 500, down_after_failures: 1 });
+  const isIn = (id: string, status: string) => until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, { timeoutMs: 25_000, intervalMs: 50 });
+  const incidentsOf = async (id: string) => (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Incident[];
+  const told = (message: string) => program.output().split(message).length - 1;
+  await Promise.all([isIn(shopId, 'up'), isIn(targetId, 'up')]);
+
+  await reference.close();
+  await target.close();
+  await isIn(targetId, 'pending');
+  t.deepEqual(await incidentsOf(targetId), []);
+  t.is(told('self_check.failed'), 1);
+
+  await reference.open();
+  await target.open();
+  await isIn(targetId, 'up');
+  await until(() => told('self_check.passed') === 1);
+
+  shop.health.status = 503;
+  await target.close();
+  await Promise.all([isIn(targetId, 'down'), isIn(shopId, 'down')]);
+  t.is(told('self_check.failed'), 1);
+  const [incident] = await incidentsOf(shopId);
+  const delaySeconds = (incident?.detected_at ?? 0) - (incident?.started_at ?? 0);
+  t.true(delaySeconds >= 5 && delaySeconds < 9, `${delaySeconds} s`);
+  t.is(await program.stop(), 0);
+});

@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExecutionContext } from 'ava';
+import { startHttpServer } from './http-server.ts';
+import { until } from './until.ts';
+
+/** What the server answers instead of what it would. */
+export type Refusal = { status: number; headers?: Record<string, string>; error?: string };
+
+export type Json = Record<string, unknown>;
+
+/** A server that speaks the agent protocol as its page describes it, and nothing else of the service. */
+export type AgentServer = {
+  url: string;
+  /** Whom it has heard of: every request that came to its end, refused ones too. */
+  pulls: { headers: IncomingMessage['headers']; body: Json }[];
+  ingests: { headers: IncomingMessage['headers']; body: { results: Json[] }; status: number }[];
+  /** The results that it has taken in, in the order in which they came. */
+  taken: () => Json[];
+  state: {
+    work: Json[];
+    /** Changes whenever the work does. */
+    etag: string;
+    /** Connections are broken off without an answer. */
+    isCut: boolean;
+    pull: Refusal | null;
+    ingest: Refusal | null;
+    /** The one result that it says is malformed, whatever batch it is in. */
+    isMalformed: (result: Json) => boolean;
+    recheck: (result: Json) => number | null;
+    /** What its clock says, in the words of a Date header; null = the time. */
+    date: string | null;
+  };
+  /** Gives other work, and waits until it has been fetched. */
+  give: (work: Json[]) => Promise<void>;
+};
+
+export async function startAgentServer(t: ExecutionContext): Promise<AgentServer> {
+  const pulls: AgentServer['pulls'] = [];
+  const ingests: AgentServer['ingests'] = [];
+  const state: AgentServer['state'] = { work: [], etag: '"1"', isCut: false, pull: null, ingest: null, isMalformed: () => false, recheck: () => null, date: null };
+
+  const answer = (response: ServerResponse, { status, headers = {}, error = `refused with ${status}` }: Refusal, body: Json = { error }) =>
+    response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+  const pull = (request: IncomingMessage, response: ServerResponse, body: Json): void => {
+    pulls.push({ headers: request.headers, body });
+    if (state.pull !== null) return void answer(response, state.pull);
+    const headers = { ETag: state.etag, ...(state.date !== null && { Date: state.date }) };
+    if (request.headers['if-none-match'] === state.etag) return void response.writeHead(304, headers).end();
+    answer(response, { status: 200, headers }, { agentId: 'agt_1', agentKind: 'tenant', capabilities: body['capabilities'], work: state.work });
+  };
+
+  const ingest = (request: IncomingMessage, response: ServerResponse, body: { results: Json[] }): void => {
+    const refusal = state.ingest ?? (body.results.some(state.isMalformed) ? { status: 400, error: 'results[0] is malformed' } : null);
+    ingests.push({ headers: request.headers, body, status: refusal?.status ?? 200 });
+    if (refusal !== null) return void answer(response, refusal);
+    const recheck = body.results.flatMap((result) => {
+      const afterMs = state.recheck(result);
+      return afterMs === null ? [] : [{ monitorId: result['monitorId'], afterMs }];
+    });
+    answer(response, { status: 200 }, { accepted: body.results.length, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0 }, recheck });
+  };
+
+  const { port } = await startHttpServer(t, (request, response) => {
+    if (state.isCut) return request.destroy();
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+      return request.url === '/agent/v1/pull' ? pull(request, response, body) : ingest(request, response, body);
+    });
+  });
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pulls,
+    ingests,
+    taken: () => ingests.filter(({ status }) => status === 200).flatMap(({ body }) => body.results),
+    state,
+    async give(work) {
+      state.work = work;
+      state.etag = `"${Number(state.etag.slice(1, -1)) + 1}"`;
+      await until(() => pulls.at(-1)?.headers['if-none-match'] === state.etag);
+    },
+  };
+}
+
+/** An item as the protocol's page describes it, with plain settings except for what is given. */
+export function workItem(overrides: Json = {}): Json {
+  return {
+    monitorId: 'mon_1',
+    sourceKey: 'agt_1',
+    type: 'http',
+    target: 'http://127.0.0.1:9/',
+    intervalSeconds: 60,
+    timeoutMs: 5000,
+    method: 'GET',
+    expectedStatus: '2xx',
+    followRedirects: true,
+    checkSpec: {},
+    ...overrides,
+  };
+}

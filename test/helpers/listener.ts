@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import type { ExecutionContext } from 'ava';
+
+/** A tcp listener on a port of its own that can be taken away and brought back; gone with the test. */
+export type Listener = {
+  host: string;
+  port: number;
+  open: () => Promise<void>;
+  close: () => Promise<void>;
+  /** How many connections it has accepted so far. */
+  connections: () => number;
+};
+
+/** Starts a listener on 127.0.0.1 that hangs up on whoever connects. */
+export async function startListener(t: ExecutionContext): Promise<Listener> {
+  let connections = 0;
+  let port = 0;
+  let server = net.createServer();
+  const open = async () => {
+    server = net.createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => undefined).destroy();
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as net.AddressInfo).port;
+  };
+  const close = async () => {
+    if (!server.listening) return;
+    server.close();
+    await once(server, 'close');
+  };
+  await open();
+  t.teardown(close);
+  return { host: '127.0.0.1', port, open, close, connections: () => connections };
+}

@@ -1,0 +1,13 @@
+/** Seals secrets to a public key (base64) as the agent protocol says: a libsodium sealed box of their JSON, base64. */
+export async function sealFor(publicKey: string, secrets: unknown): Promise<string> {
+  const { default: sodium } = await import('libsodium-wrappers');
+  await sodium.ready;
+  return Buffer.from(sodium.crypto_box_seal(JSON.stringify(secrets), Buffer.from(publicKey, 'base64'))).toString('base64');
+}
+
+/** The public key (base64) that libsodium finds to a private one. */
+export async function publicKeyOf(privateKey: string): Promise<string> {
+  const { default: sodium } = await import('libsodium-wrappers');
+  await sodium.ready;
+  return Buffer.from(sodium.crypto_scalarmult_base(Buffer.from(privateKey, 'base64'))).toString('base64');
+}

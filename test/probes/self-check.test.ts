@@ -1,0 +1,99 @@
+import test from 'ava';
+import type { MonitorType } from '../../core/monitor.ts';
+import type { Judgement } from '../../core/verdict.ts';
+import { openSelfCheck } from '../../probes/self-check.ts';
+import { startListener } from '../helpers/listener.ts';
+import { until } from '../helpers/until.ts';
+
+const DOWN: Judgement = { verdict: 'down', cause: 'timeout', reason: 'Timed out while connecting' };
+const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+
+/** A self-check in a time that stands where the test put it. */
+function openChecked(hosts: readonly { host: string; port: number }[]) {
+  const changes: boolean[] = [];
+  let nowMs = 1_700_000_000_000;
+  const selfCheck = openSelfCheck({ hosts, now: () => nowMs, onChange: (reachesAny) => void changes.push(reachesAny) });
+  return {
+    changes,
+    pass: (seconds: number) => void (nowMs += seconds * 1000),
+    see: (monitor: number, judgement: Judgement, type: MonitorType = 'http') => selfCheck({ monitor, type }, judgement),
+  };
+}
+
+test('a bad result counts while a reference host can be reached, and is no vote that says why while none can', async (t) => {
+  const reference = await startListener(t);
+  const { see, pass, changes } = openChecked([reference]);
+  t.is(await see(1, DOWN), DOWN);
+  await see(1, UP);
+  await reference.close();
+  pass(6);
+  const cutOff = await see(1, DOWN);
+  t.like(cutOff, { verdict: 'none', cause: null });
+  t.regex(cutOff.reason ?? '', /reference hosts/);
+  t.deepEqual(changes, [false]);
+});
+
+test('one host of several that answers is enough', async (t) => {
+  const [gone, there] = [await startListener(t), await startListener(t)];
+  await gone.close();
+  const { see, changes } = openChecked([gone, there]);
+  t.is(await see(1, DOWN), DOWN);
+  t.deepEqual(changes, []);
+});
+
+test('results of one moment share one question, and so do those of the next five seconds', async (t) => {
+  const reference = await startListener(t);
+  const { see, pass } = openChecked([reference]);
+  const judged = await Promise.all(Array.from({ length: 100 }, (_, index) => see(index, DOWN)));
+  t.true(judged.every((judgement) => judgement === DOWN));
+  pass(4.9);
+  await see(200, DOWN);
+  await until(() => reference.connections() === 1);
+  pass(0.2);
+  await see(201, DOWN);
+  await until(() => reference.connections() === 2);
+});
+
+test('nobody is asked while results are good, nor for one bad among them, nor for what is known to be down', async (t) => {
+  const reference = await startListener(t);
+  const { see, pass } = openChecked([reference]);
+  for (const monitor of [1, 2, 3, 4]) await see(monitor, UP);
+  t.is(await see(1, DOWN), DOWN);
+  pass(60);
+  await see(1, DOWN);
+  await until(() => reference.connections() === 1);
+  for (let minute = 0; minute < 10; minute += 1) {
+    pass(60);
+    await see(1, DOWN);
+  }
+  t.is(reference.connections(), 1);
+});
+
+test('an outage of ours is told once when it begins and once when it ends, and every bad result is doubted meanwhile', async (t) => {
+  const reference = await startListener(t);
+  const { see, pass, changes } = openChecked([reference]);
+  await reference.close();
+  for (let round = 0; round < 5; round += 1) {
+    t.is((await see(1, DOWN)).verdict, 'none');
+    pass(6);
+    // Places in our own house still answer; most results are good.
+    for (const monitor of [2, 3, 4, 5, 6]) t.is(await see(monitor, UP), UP);
+    t.is((await see(7, DOWN)).verdict, 'none');
+  }
+  t.deepEqual(changes, [false]);
+  await reference.open();
+  pass(6);
+  await see(2, UP);
+  await until(() => changes.length === 2);
+  t.deepEqual(changes, [false, true]);
+  t.is(await see(1, DOWN), DOWN);
+});
+
+test('what is known from a registry or a status page is not doubted, and says nothing of the network', async (t) => {
+  const reference = await startListener(t);
+  await reference.close();
+  const { see } = openChecked([reference]);
+  t.is(await see(1, DOWN, 'domain'), DOWN);
+  t.is(await see(2, DOWN, 'vendor'), DOWN);
+  t.is((await see(3, DOWN, 'dns')).verdict, 'none');
+});

@@ -1,0 +1,38 @@
+import test from 'ava';
+import { startCheck } from '../../../workers/processes/check.ts';
+import { startEvaluate } from '../../../workers/processes/evaluate.ts';
+import { startListener } from '../../helpers/listener.ts';
+import { openTestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
+
+test('a target that is gone together with our own network is unknown and never down; gone alone it is down', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const [target, reference] = [await startListener(t), await startListener(t)];
+  const { id } = await runtime.addMonitor([agent], {
+    type: 'tcp', target: `127.0.0.1:${target.port}`, method: null, expectedStatus: null, intervalSeconds: 1, timeoutMs: 500, downAfterFailures: 1,
+  });
+  const processes = [await startEvaluate(runtime), await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true, selfCheckHosts: [reference] })];
+  t.teardown(() => Promise.all(processes.map((process) => process.stop())));
+  for (const change of runtime.scheduleChanges) await runtime.queues.applyScheduleChange(change, await runtime.listRegions());
+  const changes = async () => (await runtime.database.pool.query<{ to_state: string; reason: string }>('SELECT to_state, reason FROM transitions WHERE monitor_id = $1 ORDER BY sequence', [id])).rows;
+  const hasGone = (...states: string[]) => until(async () => (await changes()).map((change) => change.to_state).join() === states.join(), { timeoutMs: 20_000 });
+  const told = (message: string) => runtime.logLines.filter((line) => line['msg'] === message).length;
+  await hasGone('up');
+
+  await reference.close();
+  await target.close();
+  await hasGone('up', 'unknown');
+  t.regex((await changes()).at(-1)?.reason ?? '', /none of its own reference hosts/);
+  t.is(told('self_check.failed'), 1);
+
+  await reference.open();
+  await target.open();
+  await hasGone('up', 'unknown', 'up');
+  await until(() => told('self_check.passed') === 1);
+
+  await target.close();
+  await hasGone('up', 'unknown', 'up', 'down');
+  t.is(told('self_check.failed'), 1);
+  t.true((await runtime.database.pool.query('SELECT 1 FROM check_results WHERE verdict = 0')).rows.length >= 3);
+});

@@ -1,0 +1,75 @@
+import { buildAgentMessage, type AgentState } from '../../core/agent/message.ts';
+import { decideSilence, type SilenceDecision } from '../../core/agent/silence.ts';
+import { listWatchedAgents, lookAtAgents, markHeld, markOffline, markOnline, type ChangedAgent } from '../../models/agent-watch.ts';
+import { listWebhookChannels } from '../../models/channels.ts';
+import { insertDeliveries, type NewDelivery } from '../../models/deliveries.ts';
+import { inPoolTransaction, runOn, type Run } from '../../models/sql.ts';
+import type { DueAttempt } from '../../queues/job-queues.ts';
+import type { WorkerMetrics } from '../metrics.ts';
+import { firstAttempt } from '../record-changes.ts';
+import type { Runtime } from '../runtime.ts';
+
+export type AgentWatchDependencies = Pick<Runtime, 'database' | 'now' | 'newId' | 'publicUrl' | 'log'> & {
+  metrics: Pick<WorkerMetrics, 'agentsChanged'>;
+  /** Hands on what is to be delivered; nobody waits for it. */
+  announce: (deliveries: readonly DueAttempt[]) => void;
+};
+
+/** What a round did; `hasOwn`: there are customers' agents, whose silence is told. */
+export type AgentRound = { offline: number; online: number; held: number; hasOwn: boolean };
+
+/** Agents changed in one transaction. */
+const CHUNK = 500;
+
+/**
+ * Looks once for agents that fell silent or are back (D-56) and tells their owners, straight on PostgreSQL: it works while the queues are
+ * away. A round that another process makes at the same time changes nothing, for whoever changes an agent's row tells of it.
+ */
+export async function watchAgents(dependencies: AgentWatchDependencies): Promise<AgentRound> {
+  const { database } = dependencies;
+  const look = await lookAtAgents(database, dependencies.now());
+  if (look === null || !look.isDue) return { offline: 0, online: 0, held: 0, hasOwn: look?.hasOwn ?? false };
+  const run = runOn(database.pool);
+  const decision = decideSilence(await listWatchedAgents(run, look.door.atMs), look.door);
+  const online = await inChunks(decision.online, (nos) => change(dependencies, 'online', (within) => markOnline(within, nos)));
+  const offline = await inChunks(decision.offline, (silent) => change(dependencies, 'offline', (within) => markOffline(within, silent)));
+  const held = await hold(dependencies, decision.held);
+  return { offline, online, held, hasOwn: look.hasOwn };
+}
+
+async function inChunks<Item>(items: readonly Item[], work: (chunk: Item[]) => Promise<number>): Promise<number> {
+  let done = 0;
+  for (let start = 0; start < items.length; start += CHUNK) done += await work(items.slice(start, start + CHUNK));
+  return done;
+}
+
+/** Marks agents and writes the deliveries of their events in one transaction; their jobs are added after the commit. */
+async function change(dependencies: AgentWatchDependencies, to: AgentState, mark: (run: Run) => Promise<ChangedAgent[]>): Promise<number> {
+  const { changed, deliveries } = await inPoolTransaction(dependencies.database, async (run) => {
+    const marked = await mark(run);
+    const made = await makeDeliveries(run, marked.map((agent) => ({ ...agent, to })), dependencies);
+    await insertDeliveries(run, made);
+    return { changed: marked, deliveries: made };
+  });
+  for (const { id, tenantId, lastSeenAt } of changed) dependencies.log.info({ agent_id: id, tenant_id: tenantId, last_seen_at: lastSeenAt }, `agent.${to}`);
+  if (changed.length > 0) dependencies.metrics.agentsChanged(to, changed.length);
+  if (deliveries.length > 0) dependencies.announce(deliveries.map(firstAttempt));
+  return changed.length;
+}
+
+/** One for each webhook of the agent's owner; shared agents are nobody's. */
+async function makeDeliveries(run: Run, changed: readonly (ChangedAgent & { to: AgentState })[], { now, newId, publicUrl }: AgentWatchDependencies): Promise<NewDelivery[]> {
+  const owned = changed.flatMap((agent) => (agent.tenantId === null ? [] : [{ ...agent, tenantId: agent.tenantId }]));
+  const channels = Map.groupBy(await listWebhookChannels(run, [...new Set(owned.map(({ tenantId }) => tenantId))]), (channel) => channel.tenantId);
+  return owned.flatMap(({ id, tenantId, name, region, lastSeenAt, atMs, to }) => {
+    const message = buildAgentMessage({ agent: { id, name, region }, state: to, atMs, lastSeenAt, publicUrl });
+    return (channels.get(tenantId) ?? []).map(({ channelId }) => ({ id: newId('dlv'), tenantId, channelId, monitorId: null, message, createdAtMs: now() }));
+  });
+}
+
+async function hold({ database, log }: AgentWatchDependencies, held: SilenceDecision['held']): Promise<number> {
+  if (held.length === 0) return 0;
+  const count = await inChunks(held, (chunk) => markHeld(runOn(database.pool), chunk));
+  if (count > 0) log.warn({ agents: count }, 'agents.silence_held');
+  return count;
+}
