@@ -1,10 +1,131 @@
-import { readAgentEnvironment } from '../config/agent-environment.ts';
+import '../config/thread-pool.ts';
+import { flushCompileCache } from 'node:module';
+import { join, resolve } from 'node:path';
+import { readAgentEnvironment, type AgentEnvironment } from '../config/agent-environment.ts';
+import { describeFailure } from '../config/failure-text.ts';
+import type { createLogger as createLoggerType } from '../config/logger.ts';
+import { folderOf, makeFolder } from './folder.ts';
+import type { startAgent as startAgentType } from './program.ts';
+import { USAGE } from './usage.ts';
 
-// The agent's protocol is not served yet, so there is nothing this program could do: it says so instead of waiting in vain.
-try {
-  readAgentEnvironment(process.env);
-  process.stderr.write("This version of Spotcheck does not speak with customers' agents yet: monitors are checked by its shared agents (AGENT_REGIONS)\n");
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+/** Exit statuses; docs/agents.md says what each means for a supervisor. */
+const STOPPED = 0;
+const REFUSED = 1;
+const WRONG_USAGE = 2;
+const FAULT = 70;
+
+/** A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent us already. */
+const ECHO_MS = 500;
+
+/** Small new generations and few helping threads: an agent has little to do at a time. */
+const LEAN_FLAGS = ['--max-semi-space-size=1', '--optimize-for-size', '--v8-pool-size=1'];
+
+/** Two heaps for all threads that look up names, instead of eight for each core; only glibc knows it. */
+const LEAN_VARIABLES = { MALLOC_ARENA_MAX: '2' };
+
+/** Counts the starts of one process over its replacements of itself. */
+const ATTEMPT = 'SPOTCHECK_AGENT_ATTEMPT';
+const MOST_ATTEMPTS = 3;
+
+async function main(args: readonly string[]): Promise<number> {
+  const [first] = args;
+  if (args.length > 1 || (first !== undefined && !['--help', '-h', '--version'].includes(first))) {
+    process.stderr.write(`Unknown: ${args.join(' ')}\n\n${USAGE}`);
+    return WRONG_USAGE;
+  }
+  const { default: packageJson } = await import('../package.json', { with: { type: 'json' } });
+  if (first !== undefined) {
+    process.stdout.write(first === '--version' ? `${packageJson.version}\n` : USAGE);
+    return STOPPED;
+  }
+  const environment = readAgentEnvironment(process.env);
+  const folder = folderOf(resolve(environment.dataDir), environment.agentToken);
+  await makeFolder(folder);
+  const cache = join(folder, 'compiled');
+  if (process.env[ATTEMPT] === undefined) startAnew(cache);
+  const [{ createLogger }, { startAgent }] = await Promise.all([import('../config/logger.ts'), import('./program.ts')]);
+  if (hasCompiled()) startAnew(cache);
+  return await run({ environment, folder, version: packageJson.version, createLogger, startAgent });
 }
-process.exitCode = 1;
+
+type Loaded = {
+  environment: AgentEnvironment;
+  folder: string;
+  version: string;
+  createLogger: typeof createLoggerType;
+  startAgent: typeof startAgentType;
+};
+
+async function run({ environment, folder, version, createLogger, startAgent }: Loaded): Promise<number> {
+  const { serviceUrl, agentToken, allowPrivateNetwork, selfCheckHosts, logLevel, pullSeconds, bufferResults, bufferHours, concurrency } = environment;
+  const log = createLogger({ process: 'agent', level: logLevel });
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'agent.crashed');
+    process.exit(FAULT);
+  });
+  const stopRequest = awaitStopRequest();
+  if (isInClear(serviceUrl)) log.warn({}, 'service.not_encrypted');
+  const agent = await startAgent({
+    serviceUrl,
+    agentToken,
+    folder,
+    allowPrivateNetwork,
+    selfCheckHosts,
+    settings: { pullSeconds, bufferResults, bufferHours, concurrency, version, arch: process.arch },
+    log,
+  });
+  log.info({ version, folder }, 'agent.started');
+  const ending = await Promise.race([stopRequest, agent.refused.then(() => null)]);
+  log.info({ signal: ending ?? undefined }, 'agent.stopping');
+  await agent.stop();
+  log.info({}, 'agent.stopped');
+  if (ending !== null) return STOPPED;
+  process.stderr.write('The service does not know this token (401): it is wrong, was revoked, or its agent was deleted\n');
+  return REFUSED;
+}
+
+/**
+ * Whoever has compiled TypeScript keeps 25 MB of compiler for good. So the first start compiles into a cache, and then the program replaces
+ * itself, under the same process id, by one that only reads the cache. Where that cannot be done the agent runs as it is.
+ */
+function startAnew(cache: string): void {
+  const attempt = Number(process.env[ATTEMPT] ?? 1);
+  if (attempt >= MOST_ATTEMPTS || process.execve === undefined) return;
+  flushCompileCache();
+  const flags = [...new Set([...LEAN_FLAGS, ...process.execArgv])];
+  const env = { ...LEAN_VARIABLES, NODE_COMPILE_CACHE: cache, ...process.env, [ATTEMPT]: String(attempt + 1) };
+  process.execve(process.execPath, [process.execPath, ...flags, ...process.argv.slice(1)], env);
+}
+
+/** The compiler's name among what Node has loaded of its own; the list has no type. */
+function hasCompiled(): boolean {
+  const loaded: unknown = Reflect.get(process, 'moduleLoadList');
+  return Array.isArray(loaded) && loaded.some((name) => String(name).includes('amaro'));
+}
+
+/** Resolves with the first SIGTERM or SIGINT; a second one ends the process at once. */
+function awaitStopRequest(): Promise<NodeJS.Signals> {
+  const { promise, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
+  let askedAtMs: number | null = null;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (askedAtMs !== null && performance.now() - askedAtMs > ECHO_MS) process.exit(REFUSED);
+      askedAtMs ??= performance.now();
+      stop(signal);
+    });
+  }
+  return promise;
+}
+
+/** True where the token would cross a network without TLS. */
+function isInClear(serviceUrl: string): boolean {
+  const { protocol, hostname } = new URL(serviceUrl);
+  return protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(hostname);
+}
+
+try {
+  process.exit(await main(process.argv.slice(2)));
+} catch (error) {
+  process.stderr.write(`${describeFailure(error)}\n`);
+  process.exit(REFUSED);
+}

@@ -1,20 +1,70 @@
-import { z } from 'zod';
-import { httpUrl, logLevel, type LogLevel } from './environment.ts';
-import { ConfigurationError, problemsOf, secret, variable, withoutEmpty } from './variables.ts';
+import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
+import { flag, hostAndPort, listOf, oneLine, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
+import { LOG_LEVELS, type LogLevel } from './log-level.ts';
 
-/** The configuration of the customer's agent: where the service is and who the agent is there. */
-export type AgentEnvironment = Readonly<{ serviceUrl: string; agentToken: string; logLevel: LogLevel }>;
+/** The configuration of the customer's agent. */
+export type AgentEnvironment = Readonly<{
+  /** Without a trailing slash. */
+  serviceUrl: string;
+  agentToken: string;
+  dataDir: string;
+  pullSeconds: number;
+  /** Results that wait for the service at the most, by number and by age. */
+  bufferResults: number;
+  bufferHours: number;
+  /** Probes under way at a time. */
+  concurrency: number;
+  allowPrivateNetwork: boolean;
+  /** Empty = no self-check (D-48). */
+  selfCheckHosts: readonly HostAndPort[];
+  logLevel: LogLevel;
+}>;
 
-const VARIABLES = z.object({
-  SPOTCHECK_URL: httpUrl,
-  SPOTCHECK_AGENT_TOKEN: secret(variable('spa_ and then letters, digits, - or _', (value) => (/^spa_[A-Za-z0-9_-]{1,200}$/.test(value) ? value : null))),
-  LOG_LEVEL: logLevel.default('info'),
-});
+// Read without zod, as everything that the agent loads: it alone takes 16 MB, more than the agent's own code (docs/agents.md).
+type Variable<T> = {
+  expected: string;
+  parse: (text: string) => T | null;
+  /** Absent = the variable is required. */
+  fallback?: T;
+  isSecret?: true;
+};
+
+const VARIABLES = {
+  SPOTCHECK_URL: { expected: 'an http:// or https:// URL without query', parse: urlOf('http:', 'https:') },
+  SPOTCHECK_AGENT_TOKEN: { expected: 'spa_ and then letters, digits, - or _', parse: (text: string) => (/^spa_[A-Za-z0-9_-]{1,200}$/.test(text) ? text : null), isSecret: true },
+  DATA_DIR: { expected: 'one line of text', parse: oneLine, fallback: '.data' },
+  AGENT_PULL_SECONDS: { expected: 'whole seconds from 1 to 60', parse: wholeNumber(1, 60), fallback: 15 },
+  AGENT_BUFFER_RESULTS: { expected: 'a whole number from 100 to 100000', parse: wholeNumber(100, 100_000), fallback: 10_000 },
+  AGENT_BUFFER_HOURS: { expected: 'whole hours from 1 to 24', parse: wholeNumber(1, 24), fallback: 24 },
+  AGENT_CONCURRENCY: { expected: 'a whole number from 1 to 2000', parse: wholeNumber(1, 2000), fallback: 100 },
+  ALLOW_PRIVATE_NETWORK: { expected: 'true or false', parse: flag, fallback: true },
+  SELF_CHECK_HOSTS: { expected: 'host:port, comma-separated, each once', parse: listOf(hostAndPort), fallback: [] },
+  LOG_LEVEL: { expected: `one of ${LOG_LEVELS.join(', ')}`, parse: (text: string) => LOG_LEVELS.find((level) => level === text) ?? null, fallback: 'info' },
+} as const satisfies Record<string, Variable<unknown>>;
 
 /** Reads the agent's configuration from an environment; throws a `ConfigurationError` that names everything that is wrong. */
 export function readAgentEnvironment(env: NodeJS.ProcessEnv): AgentEnvironment {
   const given = withoutEmpty(env);
-  const parsed = VARIABLES.safeParse(given);
-  if (!parsed.success) throw new ConfigurationError(problemsOf(parsed.error, VARIABLES.shape, given));
-  return Object.freeze({ serviceUrl: parsed.data.SPOTCHECK_URL, agentToken: parsed.data.SPOTCHECK_AGENT_TOKEN, logLevel: parsed.data.LOG_LEVEL });
+  const problems: Problem[] = [];
+  const read = <T>(name: keyof typeof VARIABLES, { expected, parse, fallback, isSecret }: Variable<T>): T => {
+    const text = given[name];
+    const value = text === undefined ? fallback : parse(text);
+    if (value === undefined || value === null) problems.push({ name, expected, received: isSecret ? null : (text ?? null) });
+    // What is missing is never seen: the problem is thrown before anything is returned.
+    return value as T;
+  };
+  const environment: AgentEnvironment = {
+    serviceUrl: read('SPOTCHECK_URL', VARIABLES.SPOTCHECK_URL),
+    agentToken: read('SPOTCHECK_AGENT_TOKEN', VARIABLES.SPOTCHECK_AGENT_TOKEN),
+    dataDir: read('DATA_DIR', VARIABLES.DATA_DIR),
+    pullSeconds: read<number>('AGENT_PULL_SECONDS', VARIABLES.AGENT_PULL_SECONDS),
+    bufferResults: read<number>('AGENT_BUFFER_RESULTS', VARIABLES.AGENT_BUFFER_RESULTS),
+    bufferHours: read<number>('AGENT_BUFFER_HOURS', VARIABLES.AGENT_BUFFER_HOURS),
+    concurrency: read<number>('AGENT_CONCURRENCY', VARIABLES.AGENT_CONCURRENCY),
+    allowPrivateNetwork: read<boolean>('ALLOW_PRIVATE_NETWORK', VARIABLES.ALLOW_PRIVATE_NETWORK),
+    selfCheckHosts: Object.freeze(read<readonly HostAndPort[]>('SELF_CHECK_HOSTS', VARIABLES.SELF_CHECK_HOSTS)),
+    logLevel: read<LogLevel>('LOG_LEVEL', VARIABLES.LOG_LEVEL),
+  };
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return Object.freeze(environment);
 }

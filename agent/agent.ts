@@ -1,0 +1,257 @@
+import type { Logger } from 'pino';
+import type { IngestAnswer } from '../core/agent/wire.ts';
+import { createPatternSearch } from '../probes/pattern-search.ts';
+import type { SelfCheck } from '../probes/self-check.ts';
+import type { Assignment } from './assignment.ts';
+import { createCheck } from './check.ts';
+import { createCheckIn, type CheckIn } from './check-in.ts';
+import { createClock, type Clock } from './clock.ts';
+import type { Entry, Journal } from './journal.ts';
+import type { KeyPair } from './key-pair.ts';
+import type { MachineProbe } from './open-probe.ts';
+import { Outbox, type OutboxEvent } from './outbox.ts';
+import { createReachability } from './reachability.ts';
+import { resultOf } from './result.ts';
+import type { PullOutcome, ServiceClient } from './service-client.ts';
+import { createStanding } from './standing.ts';
+import { createTally } from './summary.ts';
+import type { SavedWork, WorkFile } from './work-file.ts';
+import { createWorkReader } from './work.ts';
+
+export type AgentParts = {
+  keys: KeyPair;
+  workFile: WorkFile;
+  saved: SavedWork | null;
+  journal: Journal;
+  waiting: readonly Entry[];
+  machine: MachineProbe;
+  /** Null = bad results are never doubted (D-48). */
+  selfCheck: SelfCheck | null;
+  client: ServiceClient;
+  log: Logger;
+  settings: { pullSeconds: number; bufferResults: number; bufferHours: number; concurrency: number; version: string; arch: string };
+};
+
+/** The longest probe takes 10 s, in milliseconds. */
+const PROBES_END_WITHIN_MS = 12_000;
+const LAST_FLUSH_WITHIN_MS = 5000;
+
+const SUMMARY_EVERY_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** What makes the agent's parts one: checks in, measures what it is given, and hands on what it saw. */
+export class Agent {
+  readonly #parts: AgentParts;
+  readonly #tally = createTally();
+  readonly #check;
+  readonly #readWork;
+  readonly #clock: Clock;
+  readonly #outbox: Outbox;
+  readonly #checkIn: CheckIn;
+  readonly #reachability;
+  readonly #standing;
+  readonly #refused = Promise.withResolvers<void>();
+  /** Monitors that were up when this agent looked last: another up is no news. */
+  readonly #wereUp = new Set<string>();
+  #monitors = 0;
+  #summing: NodeJS.Timeout | undefined;
+
+  constructor(parts: AgentParts) {
+    const { client, keys, machine, saved, log, settings } = parts;
+    const moments = { now: Date.now, random: Math.random, wake };
+    this.#parts = parts;
+    this.#readWork = createWorkReader(keys);
+    this.#check = createCheck({
+      probe: machine.probe,
+      search: createPatternSearch(),
+      selfCheck: parts.selfCheck,
+      now: Date.now,
+      onCrash: ({ monitorId }, error) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
+    });
+    this.#clock = createClock({ ...moments, run: (assignment, plannedAtMs) => this.#run(assignment, plannedAtMs), concurrency: settings.concurrency });
+    this.#outbox = new Outbox({
+      ...moments,
+      journal: parts.journal,
+      waiting: parts.waiting,
+      maxResults: settings.bufferResults,
+      maxAgeMs: settings.bufferHours * HOUR_MS,
+      send: client.ingest,
+      onEvent: (event) => this.#hear(event),
+    });
+    this.#checkIn = createCheckIn({
+      ...moments,
+      pull: client.pull,
+      request: { capabilities: machine.capabilities, version: settings.version, arch: settings.arch, publicKey: keys.publicKey },
+      pullSeconds: settings.pullSeconds,
+      etag: saved?.etag ?? null,
+      onOutcome: (outcome) => this.#deal(outcome),
+    });
+    this.#standing = createStanding(log, Date.now);
+    this.#reachability = createReachability({
+      now: Date.now,
+      onAway: (reason) => log.warn({ reason }, 'service.away'),
+      onBack: (awayMs) => log.info({ away_seconds: Math.round(awayMs / 1000), buffered: this.#outbox.waiting }, 'service.back'),
+    });
+  }
+
+  /** Resolves when the service refuses the token before it has ever taken it. */
+  get refused(): Promise<void> {
+    return this.#refused.promise;
+  }
+
+  /** Goes on with the work of an earlier run, and checks in. */
+  async start(): Promise<void> {
+    const { saved, log } = this.#parts;
+    if (saved !== null) {
+      await this.#assign(saved);
+      log.info({ monitors: this.#monitors }, 'work.restored');
+    }
+    this.#checkIn.start();
+    this.#summing = setInterval(() => this.#summarise(), SUMMARY_EVERY_MS);
+  }
+
+  /** Takes no new tick, lets running probes end, sends what waits and writes down what is left; both waits are bounded. */
+  async stop(): Promise<void> {
+    clearInterval(this.#summing);
+    this.#checkIn.stop();
+    await Promise.race([this.#clock.stop(), elapsed(PROBES_END_WITHIN_MS)]);
+    await this.#outbox.close(elapsed(LAST_FLUSH_WITHIN_MS));
+    this.#summarise();
+  }
+
+  async #run(assignment: Assignment, plannedAtMs: number): Promise<void> {
+    const measurement = await this.#check(assignment);
+    // Its monitor is gone by now, or another one.
+    if (!this.#clock.isCurrent(assignment)) return;
+    const { monitorId, startedAtMs, judgement } = measurement;
+    const { verdict, cause } = judgement;
+    const latenessMs = startedAtMs - plannedAtMs;
+    this.#tally.checked(verdict, latenessMs);
+    this.#outbox.add(resultOf(measurement), { isUrgent: verdict !== 'up' || !this.#wereUp.has(monitorId) });
+    if (verdict === 'up') this.#wereUp.add(monitorId);
+    else this.#wereUp.delete(monitorId);
+    const { log } = this.#parts;
+    if (log.isLevelEnabled('debug')) log.debug({ monitor_id: monitorId, outcome: verdict, cause, lateness_ms: latenessMs }, 'check.completed');
+  }
+
+  async #deal(outcome: PullOutcome): Promise<boolean> {
+    switch (outcome.outcome) {
+      case 'work':
+        return await this.#takeOver({ answer: outcome.answer, etag: outcome.etag }, outcome.serverTimeMs);
+      case 'unchanged':
+        this.#welcome(this.#parts.saved?.answer.agentId, outcome.serverTimeMs);
+        await this.#parts.workFile.confirm().catch((error: unknown) => this.#tellOfWorkFile(error));
+        return true;
+      case 'unauthorized':
+        await this.#refuse();
+        return true;
+      case 'failed':
+        this.#reachability.failed('pull', outcome.reason);
+        return true;
+      default:
+        return outcome satisfies never;
+    }
+  }
+
+  async #takeOver(work: SavedWork, serverTimeMs: number | null): Promise<boolean> {
+    const { log, workFile } = this.#parts;
+    try {
+      await this.#assign(work);
+    } catch (error) {
+      log.error({ err: error }, 'work.not_taken');
+      return false;
+    }
+    const refused = work.answer.work.filter(({ secretsWithheld }) => secretsWithheld === 'other_key').length;
+    if (refused > 0) log.warn({ monitors: refused }, 'key.refused');
+    log.debug({ monitors: this.#monitors }, 'work.taken');
+    this.#welcome(work.answer.agentId, serverTimeMs);
+    await workFile.save(work).catch((error: unknown) => this.#tellOfWorkFile(error));
+    return true;
+  }
+
+  async #assign({ answer }: SavedWork): Promise<void> {
+    const assignments = await this.#readWork(answer.work);
+    this.#clock.assign(assignments);
+    this.#monitors = assignments.length;
+    const current = new Set(assignments.map(({ monitorId }) => monitorId));
+    for (const monitorId of this.#wereUp) if (!current.has(monitorId)) this.#wereUp.delete(monitorId);
+  }
+
+  /** The service knows this agent. */
+  #welcome(agentId: string | undefined, serverTimeMs: number | null): void {
+    this.#standing.welcomed({ agentId, monitors: this.#monitors, capabilities: this.#parts.machine.capabilities, serverTimeMs });
+    this.#outbox.hold(false);
+    if (this.#reachability.succeeded('pull')) this.#outbox.retryNow();
+  }
+
+  /** Nothing is measured for a service that does not want it; what was measured before waits in the buffer. */
+  async #refuse(): Promise<void> {
+    this.#outbox.hold(true);
+    this.#clock.assign([]);
+    this.#monitors = 0;
+    await this.#parts.workFile.remove().catch((error: unknown) => this.#tellOfWorkFile(error));
+    if (!this.#standing.refused()) this.#refused.resolve();
+  }
+
+  #hear(event: OutboxEvent): void {
+    const { log } = this.#parts;
+    switch (event.kind) {
+      case 'accepted':
+        if (this.#reachability.succeeded('ingest')) this.#checkIn.retryNow();
+        this.#tally.sent(event.answer.accepted);
+        this.#tellOfDeclined(event.answer);
+        return;
+      case 'failed':
+        this.#reachability.failed('ingest', event.reason);
+        return;
+      case 'unauthorized':
+        this.#checkIn.hasten();
+        return;
+      case 'refused':
+        this.#tally.declined(1);
+        log.error({ result: event.line, reason: event.reason }, 'result.refused');
+        return;
+      case 'dropped':
+        this.#tally.dropped(event.results);
+        return;
+      case 'replayed':
+        log.info({ results: event.results }, 'results.replayed');
+        return;
+      case 'recheck':
+        this.#clock.recheck(event.monitorId, event.atMs);
+        return;
+      default:
+        event satisfies never;
+    }
+  }
+
+  /** Results of monitors that were just taken away are nothing to worry about; those of another time are. */
+  #tellOfDeclined({ dropped = 0, droppedBecause }: IngestAnswer): void {
+    if (dropped === 0) return;
+    this.#tally.declined(dropped);
+    const { future = 0, tooOld = 0, notAssigned = 0 } = droppedBecause ?? {};
+    const fields = { not_assigned: notAssigned, future, too_old: tooOld };
+    if (future > 0) this.#parts.log.warn({ ...fields, reason: "This machine's clock is ahead of the service's by more than a minute" }, 'results.declined');
+    else this.#parts.log.info(fields, 'results.declined');
+  }
+
+  #summarise(): void {
+    const summary = this.#tally.take();
+    const { log } = this.#parts;
+    if (summary.dropped > 0) log.warn({ results: summary.dropped }, 'buffer.dropped');
+    log.info({ monitors: this.#monitors, ...summary, buffered: this.#outbox.waiting }, 'agent.summary');
+  }
+
+  #tellOfWorkFile(error: unknown): void {
+    this.#parts.log.warn({ err: error }, 'work.not_saved');
+  }
+}
+
+function wake(afterMs: number, call: () => void): () => void {
+  const timer = setTimeout(call, afterMs);
+  return () => clearTimeout(timer);
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

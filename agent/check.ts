@@ -1,0 +1,39 @@
+import type { PatternSearch } from '../core/http/assertion-check.ts';
+import { judgeObservation } from '../core/judge.ts';
+import type { Judgement } from '../core/verdict.ts';
+import type { Probe } from '../probes/probe.ts';
+import type { SelfCheck } from '../probes/self-check.ts';
+import type { Assignment } from './assignment.ts';
+import type { Measurement } from './result.ts';
+
+export type CheckOptions = {
+  probe: Probe;
+  search: PatternSearch;
+  /** Null = bad results are never doubted. */
+  selfCheck: SelfCheck | null;
+  now: () => number;
+  /** Told of a probe that crashed: our bug, and no vote. */
+  onCrash: (assignment: Assignment, error: unknown) => void;
+};
+
+/** Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20), nor is what this place's own outage explains (D-48). */
+export function createCheck({ probe, search, selfCheck, now, onCrash }: CheckOptions): (assignment: Assignment) => Promise<Measurement> {
+  return async (assignment) => {
+    const { monitorId, target, inability } = assignment;
+    const startedAtMs = now();
+    if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? '') };
+    try {
+      const observation = await probe(target);
+      const measured = judgeObservation({ target, observation, search });
+      const judgement = selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
+      return { monitorId, startedAtMs, observation, judgement };
+    } catch (error) {
+      onCrash(assignment, error);
+      return { monitorId, startedAtMs, observation: null, judgement: noVote('The check could not be run here') };
+    }
+  };
+}
+
+function noVote(reason: string): Judgement {
+  return { verdict: 'none', cause: null, reason };
+}

@@ -1,0 +1,151 @@
+import { agentOffsetMs, nextTickMs } from '../core/agent/phase.ts';
+import { planStart } from '../core/phases.ts';
+import type { Assignment } from './assignment.ts';
+import type { Wake } from './wake-up.ts';
+
+export type ClockOptions = {
+  /** Measures once and hands the result on; never rejects. `plannedAtMs` is the moment it was to begin. */
+  run: (assignment: Assignment, plannedAtMs: number) => Promise<void>;
+  /** Probes under way at a time; those beyond wait in order. */
+  concurrency: number;
+  now: () => number;
+  wake: Wake;
+};
+
+/** Starts the probes of all assignments, each at its own ticks. Times are Unix milliseconds. */
+export type Clock = {
+  /** Takes over the complete list: what is new or changed is looked at at once, what is gone stops. */
+  assign: (assignments: readonly Assignment[]) => void;
+  /** One probe more at a moment, where that is ahead, before the monitor's next tick and beside no probe of it. */
+  recheck: (monitorId: string, atMs: number) => void;
+  /** True while this very assignment is in force. */
+  isCurrent: (assignment: Assignment) => boolean;
+  /** Starts nothing more; resolves when the running probes have ended. */
+  stop: () => Promise<void>;
+};
+
+type Entry = {
+  assignment: Assignment;
+  /** Where its ticks lie within the interval; it also stands for the monitor where moments are spread. */
+  offsetMs: number;
+  dueAtMs: number;
+  /** A probe outside the ticks: the first look, a recheck, a tick made up for; null for none. */
+  lookAtMs: number | null;
+  isBusy: boolean;
+};
+
+/** A tick that is nearer than this needs no look before it. */
+const NEAR_TICK_MS = 2000;
+
+/** First looks at many monitors follow one another at this distance, so that a start is no storm. */
+const FIRST_LOOKS_APART_MS = 20;
+
+/** Timers run on while the wall clock is set, and stand still while the machine sleeps: the clock is looked at again after this at the latest. */
+const LONGEST_SLEEP_MS = 5000;
+
+/** Makes the clock of an agent: one timer, for whatever comes next. */
+export function createClock({ run, concurrency, now, wake }: ClockOptions): Clock {
+  const entries = new Map<string, Entry>();
+  const queue: { entry: Entry; plannedAtMs: number }[] = [];
+  let running = 0;
+  let isStopped = false;
+  let cancelWake = () => {};
+  const idle = Promise.withResolvers<void>();
+
+  const start = (entry: Entry, plannedAtMs: number): void => {
+    entry.isBusy = true;
+    if (running >= concurrency) queue.push({ entry, plannedAtMs });
+    else void launch(entry, plannedAtMs);
+  };
+
+  const launch = async (entry: Entry, plannedAtMs: number): Promise<void> => {
+    running += 1;
+    await run(entry.assignment, plannedAtMs);
+    running -= 1;
+    entry.isBusy = false;
+    launchNext();
+    if (isStopped && running === 0) idle.resolve();
+    // A look at changed work waits for the probe of the old.
+    if (entry.lookAtMs !== null) turn();
+  };
+
+  const launchNext = (): void => {
+    let next = queue.shift();
+    while (next !== undefined && !isHeld(next.entry)) next = queue.shift();
+    if (next !== undefined) void launch(next.entry, next.plannedAtMs);
+  };
+
+  const isHeld = (entry: Entry): boolean => entries.get(entry.assignment.monitorId) === entry;
+
+  const turn = (): void => {
+    cancelWake();
+    if (isStopped) return;
+    const nowMs = now();
+    let nextMs = nowMs + LONGEST_SLEEP_MS;
+    for (const entry of entries.values()) {
+      const plannedAtMs = takeDue(entry, nowMs);
+      if (plannedAtMs !== null) start(entry, plannedAtMs);
+      nextMs = Math.min(nextMs, entry.dueAtMs, entry.isBusy ? Number.POSITIVE_INFINITY : (entry.lookAtMs ?? Number.POSITIVE_INFINITY));
+    }
+    cancelWake = wake(Math.max(0, nextMs - nowMs), turn);
+  };
+
+  return {
+    assign(assignments) {
+      const nowMs = now();
+      const wanted = new Set(assignments.map(({ monitorId }) => monitorId));
+      for (const monitorId of entries.keys()) if (!wanted.has(monitorId)) entries.delete(monitorId);
+      let looks = 0;
+      for (const assignment of assignments) {
+        const known = entries.get(assignment.monitorId);
+        if (known?.assignment.identity === assignment.identity) continue;
+        const offsetMs = agentOffsetMs(assignment);
+        const dueAtMs = nextTickMs({ offsetMs, intervalSeconds: assignment.intervalSeconds }, nowMs);
+        const lookAtMs = dueAtMs - nowMs > NEAR_TICK_MS ? nowMs + looks * FIRST_LOOKS_APART_MS : null;
+        if (lookAtMs !== null) looks += 1;
+        if (known === undefined) entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, lookAtMs, isBusy: false });
+        else Object.assign(known, { assignment, offsetMs, dueAtMs, lookAtMs });
+      }
+      turn();
+    },
+    recheck(monitorId, atMs) {
+      const entry = entries.get(monitorId);
+      if (entry === undefined || entry.isBusy || entry.lookAtMs !== null || atMs <= now() || atMs >= entry.dueAtMs) return;
+      entry.lookAtMs = atMs;
+      turn();
+    },
+    isCurrent: (assignment) => entries.get(assignment.monitorId)?.assignment === assignment,
+    stop() {
+      isStopped = true;
+      cancelWake();
+      queue.length = 0;
+      if (running === 0) idle.resolve();
+      return idle.promise;
+    },
+  };
+}
+
+/** The moment at which a probe of an entry was to begin, where it has come, taken from the entry; null where there is none, or a probe of it runs. */
+function takeDue(entry: Entry, nowMs: number): number | null {
+  const tickMs = takeTick(entry, nowMs);
+  if (entry.isBusy) return null;
+  const lookAtMs = entry.lookAtMs !== null && entry.lookAtMs <= nowMs ? entry.lookAtMs : null;
+  if (tickMs !== null || lookAtMs !== null) entry.lookAtMs = null;
+  return tickMs ?? lookAtMs;
+}
+
+/**
+ * A tick that came much too late (the machine slept, or its clock was set forward) is made up for at a moment of its own before the next
+ * one, or dropped when the next is nearer: what was missed never runs all at once. A clock that was set back has its ticks anew.
+ */
+function takeTick(entry: Entry, nowMs: number): number | null {
+  const { offsetMs, dueAtMs } = entry;
+  const { intervalSeconds } = entry.assignment;
+  const intervalMs = intervalSeconds * 1000;
+  if (dueAtMs > nowMs && dueAtMs - nowMs <= intervalMs) return null;
+  entry.dueAtMs = nextTickMs({ offsetMs, intervalSeconds }, nowMs);
+  const startAtMs = dueAtMs > nowMs ? null : planStart({ dueAtMs, intervalMs, monitorNo: offsetMs }, nowMs);
+  if (startAtMs !== null && startAtMs <= nowMs) return dueAtMs;
+  entry.lookAtMs ??= startAtMs;
+  return null;
+}

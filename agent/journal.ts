@@ -1,0 +1,167 @@
+import { open, readdir, readFile, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A result that waits for the service: its line of JSON, and the segment that it stands in once it is on disk. */
+export type Entry = { line: string; monitorId: string; atMs: number; isBad: boolean; segment: Segment | null; isDone: boolean };
+
+/** One file of the journal; it is removed when none of its results waits any more. */
+type Segment = { path: string; file: FileHandle | null; lines: number; waiting: number; openedAtMs: number };
+
+export type JournalOptions = {
+  folder: string;
+  now: () => number;
+  /** Told when the disk begins to fail, null when it works again; meanwhile results are in memory only. */
+  onDisk: (error: unknown) => void;
+};
+
+/** Lines of a segment: what is sent and then repeated after a crash is at most about this. */
+const SEGMENT_LINES = 500;
+
+/** Results that have waited this long are the only copy for a while: from then on they are forced to the disk, no more often than that, in milliseconds. */
+const SYNC_EVERY_MS = 5000;
+
+const NAME = /^results-(\d{12})\.jsonl$/;
+
+/**
+ * What waits for the service, kept where a killed agent's successor finds it: segments of JSON lines, only ever appended to. A kill loses
+ * what was not appended yet; a power cut at most the last 5 s of what has been waiting.
+ */
+export class Journal {
+  readonly #options: JournalOptions;
+  #next: number;
+  #current: Segment | null = null;
+  /** Everything that touches the disk, one after another. */
+  #work: Promise<void> = Promise.resolve();
+  #syncedAtMs = 0;
+  #isFailing = false;
+
+  private constructor(options: JournalOptions, next: number) {
+    this.#options = options;
+    this.#next = next;
+  }
+
+  /** Opens the journal of a folder and reads what waits in it, in the order in which it was appended. Lines that a crash tore are left out, and counted. */
+  static async open(options: JournalOptions): Promise<{ journal: Journal; waiting: Entry[]; torn: number }> {
+    const numbers = (await readdir(options.folder)).flatMap((name) => NAME.exec(name)?.[1] ?? []).toSorted();
+    const journal = new Journal(options, Number(numbers.at(-1) ?? 0) + 1);
+    const waiting: Entry[] = [];
+    let torn = 0;
+    for (const number of numbers) {
+      const segment: Segment = { path: pathOf(options.folder, number), file: null, lines: SEGMENT_LINES, waiting: 0, openedAtMs: 0 };
+      const lines = (await readFile(segment.path, 'utf8')).split('\n').filter((line) => line !== '');
+      const entries = lines.flatMap((line) => entryOf(line, segment) ?? []);
+      segment.waiting = entries.length;
+      torn += lines.length - entries.length;
+      waiting.push(...entries);
+      if (entries.length === 0) await rm(segment.path, { force: true });
+    }
+    return { journal, waiting, torn };
+  }
+
+  /** Appends what still waits and stands in no segment yet. A disk that fails is told of and tried again with the next call. */
+  append(entries: readonly Entry[]): Promise<void> {
+    return this.#enqueue(async () => {
+      const wanted = entries.filter(({ segment, isDone }) => segment === null && !isDone);
+      if (wanted.length === 0) return;
+      try {
+        const segment = await this.#segment();
+        await segment.file?.appendFile(wanted.map(({ line }) => `${line}\n`).join(''));
+        segment.lines += wanted.length;
+        for (const entry of wanted) {
+          if (entry.isDone) continue;
+          entry.segment = segment;
+          segment.waiting += 1;
+        }
+        await this.#syncWhereDue(segment);
+        this.#tell(null);
+        await this.#removeWhereEmpty(segment);
+      } catch (error) {
+        // What it left may end in half a line: nothing is appended after that.
+        const broken = this.#current;
+        await this.#closeCurrent();
+        this.#tell(error);
+        if (broken !== null) await this.#removeWhereEmpty(broken);
+      }
+    });
+  }
+
+  /** Takes note that results wait no longer; segments without any are removed. */
+  settle(entries: readonly Entry[]): Promise<void> {
+    const touched = new Set<Segment>();
+    for (const entry of entries) {
+      if (entry.isDone) continue;
+      entry.isDone = true;
+      if (entry.segment === null) continue;
+      entry.segment.waiting -= 1;
+      touched.add(entry.segment);
+    }
+    return this.#enqueue(async () => {
+      for (const segment of touched) await this.#removeWhereEmpty(segment);
+    });
+  }
+
+  /** Forces to the disk what waits and lets go of it. */
+  close(): Promise<void> {
+    return this.#enqueue(async () => {
+      await this.#current?.file?.datasync().catch((error: unknown) => this.#tell(error));
+      await this.#closeCurrent();
+    });
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(work);
+    return this.#work;
+  }
+
+  async #segment(): Promise<Segment> {
+    if (this.#current !== null && this.#current.lines < SEGMENT_LINES) return this.#current;
+    await this.#closeCurrent();
+    const path = pathOf(this.#options.folder, String(this.#next).padStart(12, '0'));
+    this.#next += 1;
+    this.#current = { path, file: await open(path, 'ax', 0o600), lines: 0, waiting: 0, openedAtMs: this.#options.now() };
+    return this.#current;
+  }
+
+  async #syncWhereDue(segment: Segment): Promise<void> {
+    const nowMs = this.#options.now();
+    if (nowMs - segment.openedAtMs < SYNC_EVERY_MS || nowMs - this.#syncedAtMs < SYNC_EVERY_MS) return;
+    await segment.file?.datasync();
+    this.#syncedAtMs = nowMs;
+  }
+
+  async #removeWhereEmpty(segment: Segment): Promise<void> {
+    if (segment.waiting > 0) return;
+    if (segment === this.#current) await this.#closeCurrent();
+    await rm(segment.path, { force: true }).catch((error: unknown) => this.#tell(error));
+  }
+
+  async #closeCurrent(): Promise<void> {
+    const file = this.#current?.file;
+    this.#current = null;
+    await file?.close().catch((error: unknown) => this.#tell(error));
+  }
+
+  /** Once when it begins and once when it is over. */
+  #tell(error: unknown): void {
+    const isFailing = error !== null;
+    if (isFailing !== this.#isFailing) this.#options.onDisk(error);
+    this.#isFailing = isFailing;
+  }
+}
+
+function pathOf(folder: string, number: string): string {
+  return join(folder, `results-${number}.jsonl`);
+}
+
+/** Null for a line that is no whole result. */
+function entryOf(line: string, segment: Segment): Entry | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value !== 'object' || value === null || !('monitorId' in value) || !('ts' in value) || !('ok' in value)) return null;
+    const { monitorId, ts, ok } = value;
+    if (typeof monitorId !== 'string' || typeof ts !== 'number') return null;
+    return { line, monitorId, atMs: ts * 1000, isBad: ok !== true, segment, isDone: false };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,236 @@
+import { MAX_INGEST_RESULTS, type AgentResult, type IngestAnswer } from '../core/agent/wire.ts';
+import { backoffMs } from './backoff.ts';
+import type { Entry, Journal } from './journal.ts';
+import type { IngestOutcome } from './service-client.ts';
+import { createWakeUp, type Wake } from './wake-up.ts';
+
+export type OutboxOptions = {
+  journal: Journal;
+  /** Results of an earlier run, oldest first. */
+  waiting: readonly Entry[];
+  maxResults: number;
+  maxAgeMs: number;
+  /** Sends the JSON of `{results}`. */
+  send: (body: string) => Promise<IngestOutcome>;
+  now: () => number;
+  random: () => number;
+  wake: Wake;
+  onEvent: (event: OutboxEvent) => void;
+};
+
+/** What happens to results, for logs and counts; `recheck` passes on the service's hints (D-47). */
+export type OutboxEvent =
+  | { kind: 'accepted'; answer: IngestAnswer }
+  | { kind: 'refused'; line: string; reason: string }
+  | { kind: 'unauthorized' }
+  | { kind: 'failed'; reason: string }
+  | { kind: 'dropped'; results: number }
+  | { kind: 'replayed'; results: number }
+  | { kind: 'recheck'; monitorId: string; atMs: number };
+
+/** News leaves so soon after it came, and no closer after the batch before, within the requests that an agent may make; what is none waits so long for company. */
+const URGENT_DELAY_MS = 30;
+const URGENT_GAP_MS = 300;
+const DELAY_MS = 3000;
+
+/** What has not left by then is written down. */
+const JOURNAL_DELAY_MS = 500;
+
+/** The service takes 1 MiB. */
+const MAX_BODY_BYTES = 1024 * 1024 - 1024;
+
+/** Everything measured goes through here: in order, in batches, kept until the service has it, within bounds of number and age. */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  #entries: Entry[];
+  /** Halved for as long as the service refuses batches, so that the one result that it refuses is found. */
+  #batchSize = MAX_INGEST_RESULTS;
+  #failures = 0;
+  /** When the oldest of what waits is to leave; infinite where nothing waits. */
+  #leavesAtMs = Number.POSITIVE_INFINITY;
+  /** Not before this, after a failure. */
+  #notBeforeMs = 0;
+  #isAskedToWait = false;
+  /** When the last batch left, and how many results waited then. */
+  #sentAtMs = 0;
+  #waitedAtSend = 0;
+  #sending: Promise<void> | null = null;
+  #isHeld = false;
+  /** From a failure, or a start with results of an earlier run, until all that waited then is sent; the numbers are known once the service takes results. */
+  #replay: { total: number; left: number } | 'waiting' | null;
+  readonly #sendSoon;
+  readonly #writeSoon;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#entries = [...options.waiting];
+    this.#replay = this.#entries.length === 0 ? null : 'waiting';
+    this.#sendSoon = createWakeUp(options, () => void this.#send());
+    this.#writeSoon = createWakeUp(options, () => void options.journal.append(this.#entries));
+    this.#trim();
+    this.#leaveNow();
+  }
+
+  get waiting(): number {
+    return this.#entries.length;
+  }
+
+  /** Takes in a result. One that may be news leaves at once. */
+  add(result: AgentResult, { isUrgent }: { isUrgent: boolean }): void {
+    const nowMs = this.#options.now();
+    this.#entries.push({ line: JSON.stringify(result), monitorId: result.monitorId, atMs: result.ts * 1000, isBad: !result.ok || result.degraded === true, segment: null, isDone: false });
+    this.#trim();
+    this.#writeSoon.at(nowMs + JOURNAL_DELAY_MS);
+    this.#leavesAtMs = Math.min(this.#leavesAtMs, this.#leavingTimeOf(isUrgent, nowMs));
+    this.#sendSoon.at(this.#leavesAtMs);
+  }
+
+  /** While held nothing leaves: the service does not know this agent. */
+  hold(isHeld: boolean): void {
+    if (isHeld === this.#isHeld) return;
+    this.#isHeld = isHeld;
+    if (!isHeld) this.#leaveNow();
+  }
+
+  /** The service is known to answer again: what waits does not wait any longer, unless the service asked for that. */
+  retryNow(): void {
+    if (this.#isAskedToWait || this.#failures === 0) return;
+    this.#notBeforeMs = 0;
+    this.#leaveNow();
+  }
+
+  /** Sends what waits for as long as the service takes it and the bound (a promise that ends the wait) allows, and writes down what is left. */
+  async close(bound: Promise<unknown>): Promise<void> {
+    const flush = async () => {
+      await this.#sending;
+      this.#notBeforeMs = 0;
+      this.#leavesAtMs = 0;
+      await this.#send();
+    };
+    await Promise.race([flush(), bound]);
+    this.#sendSoon.cancel();
+    this.#writeSoon.cancel();
+    await this.#options.journal.append(this.#entries);
+    await this.#options.journal.close();
+  }
+
+  #leaveNow(): void {
+    if (this.#entries.length === 0) return;
+    this.#leavesAtMs = 0;
+    this.#sendSoon.at(this.#options.now());
+  }
+
+  #leavingTimeOf(isUrgent: boolean, nowMs: number): number {
+    if (!isUrgent) return this.#entries.length >= MAX_INGEST_RESULTS ? nowMs : nowMs + DELAY_MS;
+    return Math.max(nowMs + URGENT_DELAY_MS, this.#sentAtMs + URGENT_GAP_MS);
+  }
+
+  #send(): Promise<void> {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null;
+    });
+    return this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    while (!this.#isHeld) {
+      this.#trim();
+      const atMs = Math.max(this.#leavesAtMs, this.#notBeforeMs);
+      if (this.#entries.length === 0) return;
+      if (this.#options.now() < atMs) return this.#sendSoon.at(atMs);
+      const batch = this.#nextBatch();
+      this.#leavesAtMs = batch.length < this.#entries.length ? 0 : Number.POSITIVE_INFINITY;
+      this.#sentAtMs = this.#options.now();
+      this.#waitedAtSend = this.#entries.length;
+      const outcome = await this.#options.send(`{"results":[${batch.map(({ line }) => line).join(',')}]}`);
+      this.#take(batch, outcome);
+    }
+  }
+
+  #nextBatch(): Entry[] {
+    const batch: Entry[] = [];
+    let bytes = 0;
+    for (const entry of this.#entries.slice(0, this.#batchSize)) {
+      bytes += Buffer.byteLength(entry.line) + 1;
+      if (bytes > MAX_BODY_BYTES && batch.length > 0) break;
+      batch.push(entry);
+    }
+    return batch;
+  }
+
+  #take(batch: readonly Entry[], outcome: IngestOutcome): void {
+    const { onEvent } = this.#options;
+    switch (outcome.outcome) {
+      case 'accepted':
+        this.#accept(batch, outcome.answer);
+        return;
+      case 'refused':
+        this.#leavesAtMs = 0;
+        if (batch.length > 1) {
+          this.#batchSize = Math.ceil(batch.length / 2);
+          return;
+        }
+        this.#remove(batch);
+        onEvent({ kind: 'refused', line: batch[0]?.line ?? '', reason: outcome.reason });
+        return;
+      case 'unauthorized':
+        this.#fail({ reason: 'HTTP 401: the service refuses the token', askedMs: null });
+        onEvent({ kind: 'unauthorized' });
+        return;
+      case 'failed':
+        this.#fail(outcome);
+        return;
+      default:
+        outcome satisfies never;
+    }
+  }
+
+  #accept(batch: readonly Entry[], answer: IngestAnswer): void {
+    const { onEvent } = this.#options;
+    this.#failures = 0;
+    this.#isAskedToWait = false;
+    this.#batchSize = Math.min(MAX_INGEST_RESULTS, this.#batchSize * 2);
+    if (this.#replay === 'waiting') this.#replay = { total: this.#waitedAtSend, left: this.#waitedAtSend };
+    this.#remove(batch);
+    onEvent({ kind: 'accepted', answer });
+    if (this.#replay !== null && (this.#replay.left -= batch.length) <= 0) {
+      onEvent({ kind: 'replayed', results: this.#replay.total });
+      this.#replay = null;
+    }
+    for (const hint of answer.recheck ?? []) this.#passOn(hint, batch);
+  }
+
+  #fail({ reason, askedMs }: { reason: string; askedMs: number | null }): void {
+    const { now, random, onEvent } = this.#options;
+    this.#failures += 1;
+    this.#isAskedToWait = askedMs !== null;
+    this.#replay = 'waiting';
+    this.#leavesAtMs = 0;
+    this.#notBeforeMs = now() + backoffMs({ failures: this.#failures, askedMs, random });
+    onEvent({ kind: 'failed', reason });
+  }
+
+  /** The hint counts from the start of the failing probe, which is the last bad one of its monitor in the batch. */
+  #passOn({ monitorId, afterMs }: IngestAnswer['recheck'][number], batch: readonly Entry[]): void {
+    const failing = batch.findLast((entry) => entry.monitorId === monitorId && entry.isBad);
+    if (failing !== undefined) this.#options.onEvent({ kind: 'recheck', monitorId, atMs: failing.atMs + afterMs });
+  }
+
+  #remove(batch: readonly Entry[]): void {
+    const sent = new Set(batch);
+    // All but always they are the first ones: only a bound that was met meanwhile took some away.
+    this.#entries = this.#entries.filter((entry) => !sent.has(entry));
+    void this.#options.journal.settle(batch);
+  }
+
+  #trim(): void {
+    const { maxResults, maxAgeMs, now, onEvent } = this.#options;
+    const oldestMs = now() - maxAgeMs;
+    let tooMany = Math.max(0, this.#entries.length - maxResults);
+    while (tooMany < this.#entries.length && (this.#entries[tooMany]?.atMs ?? 0) < oldestMs) tooMany += 1;
+    if (tooMany === 0) return;
+    const dropped = this.#entries.splice(0, tooMany);
+    void this.#options.journal.settle(dropped);
+    onEvent({ kind: 'dropped', results: dropped.length });
+  }
+}

@@ -1,0 +1,78 @@
+import type { Logger } from 'pino';
+import type { HostPort } from '../net/host-port.ts';
+import { openSelfCheck, type SelfCheck } from '../probes/self-check.ts';
+import { Agent, type AgentParts } from './agent.ts';
+import { lockFolder } from './folder-lock.ts';
+import { Journal } from './journal.ts';
+import { loadKeyPair } from './key-pair.ts';
+import { openMachineProbe } from './open-probe.ts';
+import { openServiceClient } from './service-client.ts';
+import { createWorkFile } from './work-file.ts';
+
+export type AgentOptions = {
+  serviceUrl: string;
+  agentToken: string;
+  /** The agent's own; it exists. */
+  folder: string;
+  allowPrivateNetwork: boolean;
+  /** Empty = no self-check (D-48). */
+  selfCheckHosts: readonly HostPort[];
+  settings: AgentParts['settings'];
+  log: Logger;
+};
+
+/** The agent while it runs. */
+export type RunningAgent = {
+  /** Resolves when the service refuses the token before it has ever taken it. */
+  refused: Promise<void>;
+  /** Ends everything in order; bounded. */
+  stop: () => Promise<void>;
+};
+
+/** Starts the agent on its folder. Throws `FolderInUse` where another one has it. */
+export async function startAgent({ serviceUrl, agentToken, folder, allowPrivateNetwork, selfCheckHosts, settings, log }: AgentOptions): Promise<RunningAgent> {
+  const release = await lockFolder(folder);
+  const keys = await loadKeyPair(folder);
+  const machine = await openMachineProbe({
+    allowPrivateNetwork,
+    onEchoNotice({ family, means, reason }) {
+      if (means === null) log.warn({ family, reason }, 'icmp.unavailable');
+      else log.debug({ family, means, reason }, 'icmp.available');
+    },
+  });
+  const { journal, waiting, torn } = await Journal.open({
+    folder,
+    now: Date.now,
+    onDisk(error) {
+      if (error === null) log.info({}, 'buffer.on_disk');
+      else log.error({ err: error }, 'buffer.in_memory');
+    },
+  });
+  if (waiting.length + torn > 0) log.info({ results: waiting.length, torn }, 'buffer.found');
+  const workFile = createWorkFile(folder, Date.now);
+  const saved = await workFile.load();
+  const client = openServiceClient({ serviceUrl, token: agentToken, version: settings.version, now: Date.now });
+  const agent = new Agent({ keys, workFile, saved, journal, waiting, machine, selfCheck: selfCheckOf(selfCheckHosts, log), client, log, settings });
+  await agent.start();
+  return {
+    refused: agent.refused,
+    async stop() {
+      await agent.stop();
+      client.close();
+      await machine.close();
+      await release();
+    },
+  };
+}
+
+function selfCheckOf(hosts: readonly HostPort[], log: Logger): SelfCheck | null {
+  if (hosts.length === 0) return null;
+  return openSelfCheck({
+    hosts,
+    now: Date.now,
+    onChange(reachesAny) {
+      if (reachesAny) log.info({}, 'self_check.passed');
+      else log.warn({}, 'self_check.failed');
+    },
+  });
+}

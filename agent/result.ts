@@ -1,0 +1,57 @@
+import { UNSUPPORTED_BY_AGENT, type AgentResult, type AgentResultDetail } from '../core/agent/wire.ts';
+import type { Observation } from '../core/observation.ts';
+import type { Judgement, Phases } from '../core/verdict.ts';
+
+/** One probe with the verdict on it; the observation is null where there was nothing to observe. */
+export type Measurement = { monitorId: string; startedAtMs: number; observation: Observation | null; judgement: Judgement };
+
+const MS_PER_DAY = 86_400_000;
+
+/** A measurement as the service takes it in. A no vote is told as such, with its reason. */
+export function resultOf({ monitorId, startedAtMs, observation, judgement }: Measurement): AgentResult {
+  const { verdict, cause, reason } = judgement;
+  const latencyMs = observation?.latencyMs ?? null;
+  const detail = detailOf(observation, startedAtMs);
+  return {
+    monitorId,
+    ok: verdict === 'up' || verdict === 'degraded',
+    cause: verdict === 'none' ? UNSUPPORTED_BY_AGENT : cause,
+    latencyMs: latencyMs === null ? null : Math.round(latencyMs),
+    httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
+    ...(verdict === 'degraded' && { degraded: true }),
+    ts: startedAtMs / 1000,
+    ...(reason !== null && { reason }),
+    ...(detail !== null && { detail }),
+  };
+}
+
+/** What was measured besides; null where that is nothing. */
+function detailOf(observation: Observation | null, nowMs: number): AgentResultDetail | null {
+  switch (observation?.type) {
+    case 'http':
+      return { timing: timingOf(observation.phases), ...(observation.certificate && validityOf(observation.certificate.validTo, nowMs)) };
+    case 'tcp':
+      return { timing: timingOf(observation.phases) };
+    case 'udp':
+      return observation.dnsMs === null ? null : { timing: { dnsMs: readable(observation.dnsMs) } };
+    case 'icmp':
+      return observation.outcome === 'measured' ? { ping: { sent: observation.sent, received: observation.received, rttMs: observation.latencyMs === null ? null : readable(observation.latencyMs) } } : null;
+    default:
+      return null;
+  }
+}
+
+function validityOf(notAfter: number, nowMs: number): AgentResultDetail {
+  return { notAfter, daysRemaining: Math.floor((notAfter * 1000 - nowMs) / MS_PER_DAY) };
+}
+
+/** Steps that did not happen are left out. */
+function timingOf(phases: Phases): Record<string, number> {
+  const taken = Object.entries(phases).filter((entry): entry is [string, number] => entry[1] !== null);
+  return Object.fromEntries(taken.map(([name, ms]) => [name, readable(ms)]));
+}
+
+/** Tenths of a millisecond: more than that is noise. */
+function readable(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

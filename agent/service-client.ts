@@ -1,0 +1,142 @@
+import http from 'node:http';
+import https from 'node:https';
+import { cleanText } from '../core/clean-text.ts';
+import type { IngestAnswer, PullAnswer, PullRequest } from '../core/agent/wire.ts';
+import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
+import { retryAfterMs } from './backoff.ts';
+
+/** The service did not do what it was asked to. `reason` is for people; `askedMs` is what it asked to wait, null where it did not. */
+export type Failed = { outcome: 'failed'; reason: string; askedMs: number | null };
+
+/** 401: the token is wrong, revoked, or its agent deleted. */
+export type Unauthorized = { outcome: 'unauthorized' };
+
+/** `serverTimeMs` is the service's clock in Unix milliseconds, whole seconds; null where it does not tell. */
+export type PullOutcome =
+  | { outcome: 'work'; answer: PullAnswer; etag: string | null; serverTimeMs: number | null }
+  | { outcome: 'unchanged'; serverTimeMs: number | null }
+  | Unauthorized
+  | Failed;
+
+/** `refused`: something in this batch is wrong, or it is too large, and it will be no better another time. */
+export type IngestOutcome = { outcome: 'accepted'; answer: IngestAnswer } | { outcome: 'refused'; reason: string } | Unauthorized | Failed;
+
+/** The service as the agent sees it. */
+export type ServiceClient = {
+  pull: (request: PullRequest, etag: string | null) => Promise<PullOutcome>;
+  /** `body` is the JSON of `{results}`. */
+  ingest: (body: string) => Promise<IngestOutcome>;
+  close: () => void;
+};
+
+export type ServiceClientOptions = { serviceUrl: string; token: string; version: string; now: () => number };
+
+const DEADLINE_MS = 10_000;
+
+/** A thousand monitors with long lists of assertions. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** Enough of an error's text to see what is meant. */
+const MAX_REASON_CHARACTERS = 300;
+
+/** Opens the way to the service. Certificates are verified, and the token never follows a redirect. */
+export function openServiceClient({ serviceUrl, token, version, now }: ServiceClientOptions): ServiceClient {
+  const send = createHttpClient({ allowPrivateNetwork: true });
+  const isSecure = serviceUrl.toLowerCase().startsWith('https:');
+  const agent = new (isSecure ? https.Agent : http.Agent)({ keepAlive: true, maxSockets: 4 });
+  const post = (path: string, { body, headers }: { body: string; headers: Record<string, string> }) =>
+    sendSafely(send, {
+      url: new URL(`${serviceUrl}/agent/v1/${path}`),
+      method: 'POST',
+      headers: { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', Accept: 'application/json', 'User-Agent': `spotcheck-agent/${version}` },
+      body,
+      deadlineMs: DEADLINE_MS,
+      bodyLimit: () => MAX_ANSWER_BYTES,
+      agent,
+    });
+
+  return {
+    async pull(request, etag) {
+      const answer = await post('pull', { body: JSON.stringify(request), headers: etag === null ? {} : { 'If-None-Match': etag } });
+      if (typeof answer === 'string') return failed(answer);
+      const serverTimeMs = timeOf(answer);
+      if (answer.status === 304) return { outcome: 'unchanged', serverTimeMs };
+      if (answer.status !== 200) return unsuccessful(answer, now());
+      const said = readJson(answer);
+      return isPullAnswer(said) ? { outcome: 'work', answer: said, etag: answer.headers.etag ?? null, serverTimeMs } : failed(NOT_SPOTCHECK);
+    },
+    async ingest(body) {
+      const answer = await post('ingest', { body, headers: {} });
+      if (typeof answer === 'string') return failed(answer);
+      if (answer.status === 400 || answer.status === 413) return { outcome: 'refused', reason: describe(answer) };
+      if (answer.status < 200 || answer.status > 299) return unsuccessful(answer, now());
+      const said = readJson(answer);
+      return isIngestAnswer(said) ? { outcome: 'accepted', answer: said } : failed(NOT_SPOTCHECK);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+const NOT_SPOTCHECK = 'The answer is not what Spotcheck says: something else answers at SPOTCHECK_URL';
+
+type Answered = Extract<HttpExchange, { outcome: 'answered' }>;
+
+/** The answer, or in a sentence why there is none. */
+async function sendSafely(send: HttpClient, request: Parameters<HttpClient>[0]): Promise<Answered | string> {
+  try {
+    const exchange = await send(request);
+    return exchange.outcome === 'answered' ? exchange : exchange.reason;
+  } catch (error) {
+    return `This machine could not send the request: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function unsuccessful(answer: Answered, nowMs: number): Unauthorized | Failed {
+  if (answer.status === 401) return { outcome: 'unauthorized' };
+  return { outcome: 'failed', reason: describe(answer), askedMs: retryAfterMs(answer.headers['retry-after'], nowMs) };
+}
+
+function failed(reason: string): Failed {
+  return { outcome: 'failed', reason, askedMs: null };
+}
+
+function describe(answer: Answered): string {
+  if (answer.status >= 300 && answer.status < 400) return `HTTP ${answer.status}: the service redirects, and its token is not sent elsewhere; correct SPOTCHECK_URL`;
+  const said = readJson(answer);
+  const text = hasField(said, 'error') && typeof said.error === 'string' ? `: ${cleanText(said.error, MAX_REASON_CHARACTERS)}` : '';
+  return `HTTP ${answer.status}${text}`;
+}
+
+function isPullAnswer(said: unknown): said is PullAnswer {
+  return hasField(said, 'work') && Array.isArray(said.work) && said.work.every(isWorkItem);
+}
+
+/** What the clock and the probes rely on. */
+function isWorkItem(item: unknown): boolean {
+  const texts = ['monitorId', 'sourceKey', 'type', 'target'] as const;
+  const isNamed = texts.every((name) => hasField(item, name) && typeof item[name] === 'string');
+  const isTimed = hasField(item, 'intervalSeconds') && Number(item.intervalSeconds) >= 1 && hasField(item, 'timeoutMs') && Number(item.timeoutMs) > 0;
+  return isNamed && isTimed && hasField(item, 'checkSpec') && typeof item.checkSpec === 'object' && item.checkSpec !== null;
+}
+
+function timeOf({ headers }: Answered): number | null {
+  const ms = Date.parse(headers.date ?? '');
+  return Number.isNaN(ms) ? null : ms;
+}
+
+function isIngestAnswer(said: unknown): said is IngestAnswer {
+  return hasField(said, 'accepted') && typeof said.accepted === 'number';
+}
+
+function hasField<Name extends string>(value: unknown, name: Name): value is Record<Name, unknown> {
+  return typeof value === 'object' && value !== null && name in value;
+}
+
+/** Undefined where the body is no JSON. */
+function readJson({ body }: Answered): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

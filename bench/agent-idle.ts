@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchContext } from './benchmark.ts';
+import { newDirectory } from './stand/installation.ts';
+import { cpuSecondsOf } from './stand/process-tree.ts';
+import { readable } from './report.ts';
+import { forkChild, startProgram } from './stand/program.ts';
+import { startTarget } from './stand/target.ts';
+
+const MONITORS = 50;
+const INTERVAL_SECONDS = 60;
+
+/** Of one core, and of resident memory, the pages of the runtime that other processes share included. */
+const CPU_PERCENT = 0.5;
+const MEMORY_MB = 90;
+
+/** What a customer's agent takes that has next to nothing to do: 50 http monitors at 60 s. */
+export async function agentIdle({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const { urls } = await startTarget(stand);
+    const service = await forkChild<string>(stand, 'agent-service', { targets: urls, monitors: MONITORS, intervalSeconds: INTERVAL_SECONDS });
+    const results = () => service.ask<number>({});
+    const agent = startProgram(stand, ['agent/main.ts'], { SPOTCHECK_URL: service.ready, SPOTCHECK_AGENT_TOKEN: 'spa_bench', DATA_DIR: await newDirectory(stand) });
+    const seconds = isQuick ? 20 : 60;
+    // The first looks, and what is compiled for them, belong to the start.
+    await delay((isQuick ? 15 : 65) * 1000);
+    const before = { cpu: await cpuSecondsOf([agent.pid]), results: await results() };
+    if (before.results < MONITORS) throw new Error(`The agent has sent ${before.results} results: ${agent.output()}`);
+    await delay(seconds * 1000);
+    const percent = (((await cpuSecondsOf([agent.pid])) - before.cpu) / seconds) * 100;
+    report.figure(`${readable((await results()) - before.results)} results in ${seconds} s`);
+    report.bound({ name: 'CPU of an idle agent', value: percent, unit: ' % of a core', atMost: CPU_PERCENT });
+    report.bound({ name: 'resident memory of an idle agent', value: await residentMbOf(agent.pid), unit: ' MB', atMost: MEMORY_MB });
+  });
+}
+
+async function residentMbOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1024;
+}

@@ -1,0 +1,100 @@
+import test from 'ava';
+import { createCheckIn } from '../../agent/check-in.ts';
+import type { PullOutcome } from '../../agent/service-client.ts';
+import { manualTime } from '../helpers/manual-time.ts';
+
+const WORK: PullOutcome = { outcome: 'work', etag: '"a"', answer: { agentId: 'agt_1', agentKind: 'tenant', capabilities: [], work: [] }, serverTimeMs: null };
+const UNCHANGED: PullOutcome = { outcome: 'unchanged', serverTimeMs: null };
+const AWAY: PullOutcome = { outcome: 'failed', reason: 'Connection refused', askedMs: null };
+
+/** Check-ins of an agent in a manual time, answered in turn, the last answer again and again. */
+function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag = null as string | null } = {}) {
+  const time = manualTime();
+  const startMs = time.now();
+  const asked: { atMs: number; etag: string | null }[] = [];
+  const dealt: string[] = [];
+  const checkIn = createCheckIn({
+    ...time,
+    request: {},
+    pullSeconds: 15,
+    etag,
+    random: () => 0.5,
+    pull(_request, tag) {
+      asked.push({ atMs: time.now() - startMs, etag: tag });
+      return Promise.resolve(answers[Math.min(asked.length, answers.length) - 1] ?? AWAY);
+    },
+    onOutcome(outcome) {
+      dealt.push(outcome.outcome);
+      return Promise.resolve(isTaken);
+    },
+  });
+  checkIn.start();
+  return { checkIn, time, asked, dealt, times: () => asked.map(({ atMs }) => atMs) };
+}
+
+test('the first check-in comes at once, the others every so many seconds, with the tag of the work that is known', async (t) => {
+  const { time, asked } = startedCheckIn([WORK, UNCHANGED]);
+  await time.pass(46_000);
+  t.deepEqual(asked, [{ atMs: 0, etag: null }, { atMs: 15_000, etag: '"a"' }, { atMs: 30_000, etag: '"a"' }, { atMs: 45_000, etag: '"a"' }]);
+});
+
+test('an agent that starts with the work of an earlier run asks with its tag', async (t) => {
+  const { time, asked } = startedCheckIn([UNCHANGED], { etag: '"old"' });
+  await time.pass(1);
+  t.deepEqual(asked, [{ atMs: 0, etag: '"old"' }]);
+});
+
+test('work that could not be taken over is asked for again in full', async (t) => {
+  const { time, asked } = startedCheckIn([WORK], { isTaken: false });
+  await time.pass(16_000);
+  t.deepEqual(asked.map(({ etag }) => etag), [null, null]);
+});
+
+test('failures are followed by waits that grow to a minute, and the first success by the usual pace', async (t) => {
+  const { time, times } = startedCheckIn([AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, AWAY, UNCHANGED]);
+  await time.pass(160_000);
+  const waits = times().slice(1).map((atMs, index) => atMs - (times()[index] ?? 0));
+  t.deepEqual(waits.slice(0, 8), [1500, 2500, 4500, 8500, 16_500, 30_500, 30_500, 30_500]);
+  t.is(waits[8], 15_000);
+});
+
+test('what the service asks to wait is waited', async (t) => {
+  const { checkIn, time, times } = startedCheckIn([{ outcome: 'failed', reason: 'HTTP 503', askedMs: 45_000 }, UNCHANGED]);
+  await time.pass(20_000);
+  checkIn.retryNow();
+  await time.pass(26_000);
+  t.deepEqual(times(), [0, 45_000]);
+});
+
+test('when the service answers elsewhere, a check-in that failed is tried at once, and one that did not keeps its time', async (t) => {
+  const { checkIn, time, times } = startedCheckIn([AWAY, AWAY, AWAY, AWAY, AWAY, UNCHANGED]);
+  await time.pass(20_000);
+  checkIn.retryNow();
+  await time.pass(1);
+  t.is(times().at(-1), 20_000);
+  checkIn.retryNow();
+  await time.pass(14_000);
+  t.is(times().at(-1), 20_000);
+});
+
+test('a refused token is tried again every minute, and asks for all work when it is taken again', async (t) => {
+  const { time, asked } = startedCheckIn([WORK, { outcome: 'unauthorized' }, { outcome: 'unauthorized' }, WORK]);
+  await time.pass(136_000);
+  t.deepEqual(asked, [{ atMs: 0, etag: null }, { atMs: 15_000, etag: '"a"' }, { atMs: 75_000, etag: null }, { atMs: 135_000, etag: null }]);
+});
+
+test('a token that is refused elsewhere is looked into within a second', async (t) => {
+  const { checkIn, time, times } = startedCheckIn([WORK, UNCHANGED]);
+  await time.pass(5000);
+  checkIn.hasten();
+  await time.pass(2000);
+  t.deepEqual(times(), [0, 6000]);
+});
+
+test('after stopping nothing is asked, and what was asked changes nothing', async (t) => {
+  const { checkIn, time, times, dealt } = startedCheckIn([WORK]);
+  checkIn.stop();
+  await time.pass(60_000);
+  t.deepEqual(times(), []);
+  t.deepEqual(dealt, []);
+});

@@ -1,0 +1,145 @@
+import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { Journal, type Entry } from '../../agent/journal.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
+
+function entry(number: number): Entry {
+  const line = JSON.stringify({ monitorId: `mon_${number}`, ok: true, cause: null, latencyMs: 1, httpStatus: 200, ts: 1_800_000_000 + number });
+  return { line, monitorId: `mon_${number}`, atMs: (1_800_000_000 + number) * 1000, isBad: false, segment: null, isDone: false };
+}
+
+const entries = (count: number, from = 0): Entry[] => Array.from({ length: count }, (_, index) => entry(from + index));
+
+async function openJournal(t: ExecutionContext, folder?: string) {
+  const place = folder ?? (await temporaryFolder(t));
+  const failures: unknown[] = [];
+  const opened = await Journal.open({ folder: place, now: Date.now, onDisk: (error) => void failures.push(error) });
+  t.teardown(() => opened.journal.close());
+  return { ...opened, folder: place, failures };
+}
+
+const idsOf = (found: readonly Entry[]): string[] => found.map(({ monitorId }) => monitorId);
+
+test('what was written down is found by the next run in the order in which it was measured', async (t) => {
+  const first = await openJournal(t);
+  const written = entries(1200);
+  await first.journal.append(written.slice(0, 700));
+  await first.journal.append(written);
+  await first.journal.close();
+  t.true((await readdir(first.folder)).length >= 2);
+  const second = await openJournal(t, first.folder);
+  t.deepEqual(idsOf(second.waiting), idsOf(written));
+  t.deepEqual(second.waiting.map(({ line, atMs, isBad }) => ({ line, atMs, isBad })), written.map(({ line, atMs, isBad }) => ({ line, atMs, isBad })));
+  t.is(second.torn, 0);
+});
+
+test('a segment is removed with the last of its results, and what a later run adds comes after what it found', async (t) => {
+  const first = await openJournal(t);
+  const written = entries(3);
+  await first.journal.append(written);
+  await first.journal.settle(written.slice(0, 2));
+  t.is((await readdir(first.folder)).length, 1);
+  await first.journal.close();
+  const second = await openJournal(t, first.folder);
+  await second.journal.append(entries(1, 10));
+  const third = await openJournal(t, first.folder);
+  t.deepEqual(idsOf(third.waiting), ['mon_0', 'mon_1', 'mon_2', 'mon_10']);
+  await third.journal.settle(third.waiting);
+  t.deepEqual(await readdir(first.folder), []);
+});
+
+test('a result that was sent before it was written down never touches the disk', async (t) => {
+  const { journal, folder } = await openJournal(t);
+  const written = entries(5);
+  await journal.settle(written);
+  await journal.append(written);
+  t.deepEqual(await readdir(folder), []);
+});
+
+test('results are for their owner only', async (t) => {
+  const { journal, folder } = await openJournal(t);
+  await journal.append(entries(1));
+  const [name = ''] = await readdir(folder);
+  t.is((await stat(join(folder, name))).mode & 0o777, 0o600);
+});
+
+test('the half line of a killed process is left out and counted, and the results around it are found', async (t) => {
+  const first = await openJournal(t);
+  await first.journal.append(entries(2));
+  await first.journal.close();
+  const [name = ''] = await readdir(first.folder);
+  await appendFile(join(first.folder, name), entry(7).line.slice(0, 30));
+  const second = await openJournal(t, first.folder);
+  t.deepEqual(idsOf(second.waiting), ['mon_0', 'mon_1']);
+  t.is(second.torn, 1);
+  await second.journal.append(entries(1, 3));
+  const third = await openJournal(t, first.folder);
+  t.deepEqual(idsOf(third.waiting), ['mon_0', 'mon_1', 'mon_3']);
+});
+
+const STRANGE = ['', '\n\n', 'not json\n', '[]\n', 'null\n', '{"monitorId":7,"ts":1,"ok":true}\n', '{"monitorId":"mon_1","ts":"1","ok":true}\n', '\u0000\u0000\u0000'];
+for (const text of STRANGE) {
+  test(`a segment with ${JSON.stringify(text)} in it is removed and stops nothing`, async (t) => {
+    const folder = await temporaryFolder(t);
+    await writeFile(join(folder, 'results-000000000007.jsonl'), text);
+    const { waiting, journal } = await openJournal(t, folder);
+    t.deepEqual(waiting, []);
+    await journal.append(entries(1));
+    t.deepEqual(await readdir(folder), ['results-000000000008.jsonl']);
+  });
+}
+
+test('files of others in the folder are left alone', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'key.json'), '{}');
+  await writeFile(join(folder, 'results-1.jsonl'), 'mine');
+  const { journal } = await openJournal(t, folder);
+  const written = entries(1);
+  await journal.append(written);
+  await journal.settle(written);
+  t.deepEqual((await readdir(folder)).toSorted(), ['key.json', 'results-1.jsonl']);
+});
+
+test('a disk that fails is told once; when it works again what still waits is written down, and that is told, too', async (t) => {
+  const folder = join(await temporaryFolder(t), 'inner');
+  await mkdir(folder);
+  const { journal, failures } = await openJournal(t, folder);
+  await rm(folder, { recursive: true });
+  const written = entries(3);
+  await journal.append(written);
+  await journal.append(written);
+  t.is(failures.length, 1);
+  t.regex(String(failures[0]), /ENOENT/);
+  await mkdir(folder);
+  await journal.append(written);
+  t.is(failures.length, 2);
+  t.is(failures[1], null);
+  const { waiting } = await openJournal(t, folder);
+  t.deepEqual(idsOf(waiting), idsOf(written));
+});
+
+test('results that were sent while the disk failed are not written down afterwards', async (t) => {
+  const folder = join(await temporaryFolder(t), 'inner');
+  await mkdir(folder);
+  const { journal } = await openJournal(t, folder);
+  await rm(folder, { recursive: true });
+  const written = entries(3);
+  await journal.append(written);
+  await journal.settle(written.slice(0, 2));
+  await mkdir(folder);
+  await journal.append(written);
+  const [name = ''] = await readdir(folder);
+  t.is(await readFile(join(folder, name), 'utf8'), `${written.at(-1)?.line}\n`);
+});
+
+test('a folder that may be read only does not stop the program', async (t) => {
+  const folder = await temporaryFolder(t);
+  await chmod(folder, 0o500);
+  const { journal, failures } = await openJournal(t, folder);
+  await journal.append(entries(1));
+  await journal.close();
+  // Root may write everywhere.
+  t.is(failures.length, process.getuid?.() === 0 ? 0 : 1);
+  await chmod(folder, 0o700);
+});

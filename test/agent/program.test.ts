@@ -1,0 +1,294 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import packageJson from '../../package.json' with { type: 'json' };
+import { agentStand } from '../helpers/agent-program.ts';
+import { workItem, type AgentServer } from '../helpers/agent-server.ts';
+import { runCommand } from '../helpers/command.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
+import { startListener } from '../helpers/listener.ts';
+import { outputMatching, type Program } from '../helpers/program.ts';
+import { sealFor } from '../helpers/sealed-box.ts';
+import { startTarget } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+
+/** A child process of a busy machine takes its time. */
+const PATIENT = { timeoutMs: 45_000 };
+
+const run = (args: string[], env: Record<string, string> = {}) => runCommand([process.execPath, 'agent/main.ts', ...args], env);
+
+const segments = async (folder: string): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('results-'));
+
+async function textsBelow(folder: string): Promise<string> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = await Promise.all(entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name), 'latin1')));
+  return texts.join('\n');
+}
+
+/** Every result that was taken in is there once: the same monitor and moment never come again. */
+function assertOnce(t: ExecutionContext, { taken }: AgentServer): void {
+  const keys = taken().map(({ monitorId, ts }) => `${String(monitorId)} ${String(ts)}`);
+  t.is(new Set(keys).size, keys.length);
+}
+
+/** What the agent said that it can do. */
+function capabilitiesOf({ pulls }: AgentServer): unknown[] {
+  const capabilities = pulls[0]?.body['capabilities'];
+  return Array.isArray(capabilities) ? capabilities : [];
+}
+
+function logged(program: Program, message: string): Record<string, unknown>[] {
+  return program.output().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)).filter(({ msg }) => msg === message);
+}
+
+test('--help names every variable and the exit statuses, --version the version, and anything else is wrong usage', async (t) => {
+  const help = await run(['--help']);
+  t.is(help.status, 0);
+  const environment = await readFile(new URL('../../config/agent-environment.ts', import.meta.url), 'utf8');
+  for (const [, name = ''] of environment.matchAll(/^ {2}([A-Z][A-Z_]+): /gm)) t.true(help.stdout.includes(name), name);
+  t.deepEqual(await run(['--version']), { status: 0, stdout: `${packageJson.version}\n`, stderr: '' });
+  const wrong = await run(['--verbose']);
+  t.is(wrong.status, 2);
+  t.regex(wrong.stderr, /--verbose[\s\S]*Usage:/);
+  t.is(wrong.stdout, '');
+});
+
+test('a wrong configuration is told at once and whole, without the token, and ends with 1', async (t) => {
+  const { status, stderr } = await run([], { SPOTCHECK_AGENT_TOKEN: 'spk_wrong-kind', AGENT_PULL_SECONDS: '0', AGENT_CONCURRENCY: 'many' });
+  t.is(status, 1);
+  for (const name of ['SPOTCHECK_URL', 'SPOTCHECK_AGENT_TOKEN', 'AGENT_PULL_SECONDS', 'AGENT_CONCURRENCY']) t.true(stderr.includes(name), name);
+  t.false(stderr.includes('wrong-kind'));
+});
+
+test('it checks in, checks what it is given, follows every change, and on SIGTERM sends what waits and ends with 0', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const target = await startTarget(t);
+  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
+  const program = await stand.startConnected();
+  t.like(server.pulls[0]?.body, { version: packageJson.version, arch: process.arch });
+  for (const capability of ['http', 'cert', 'tcp', 'udp']) t.true(capabilitiesOf(server).includes(capability));
+  t.is(Buffer.from(String(server.pulls[0]?.body['publicKey']), 'base64').length, 32);
+
+  await until(() => server.taken().length >= 2, PATIENT);
+  t.like(server.taken()[0], { monitorId: 'mon_1', ok: true, cause: null, httpStatus: 200 });
+  const ageSeconds = Date.now() / 1000 - Number(server.taken()[0]?.['ts']);
+  t.true(ageSeconds >= 0 && ageSeconds < 60, `${ageSeconds} s old`);
+
+  await server.give([workItem({ target: target.url('/b'), intervalSeconds: 1 })]);
+  await target.nextHit('/b', PATIENT.timeoutMs);
+  const hits = target.hits('/a');
+  await until(() => target.hits('/b') >= 3, PATIENT);
+  t.is(target.hits('/a'), hits);
+
+  target.health.status = 500;
+  await until(() => server.taken().some(({ ok, cause, reason }) => ok === false && cause === 'status_500' && reason === 'HTTP 500 instead of 2xx'), PATIENT);
+
+  t.is(await program.stop(), 0);
+  t.is(server.taken().length, target.hits('/a') + target.hits('/b'));
+  assertOnce(t, server);
+  t.is(logged(program, 'agent.summary').length, 1);
+  t.deepEqual(await segments(stand.folder), []);
+});
+
+test('its folder and what is in it are for its owner only', async (t) => {
+  const stand = await agentStand(t);
+  stand.server.state.work = [workItem()];
+  const program = await stand.startConnected();
+  t.is((await stat(stand.folder)).mode & 0o777, 0o700);
+  await until(async () => (await readdir(stand.folder)).includes('work.json'));
+  for (const name of ['key.json', 'lock.json', 'work.json']) t.is((await stat(join(stand.folder, name))).mode & 0o777, 0o600, name);
+  t.is(await program.stop('SIGINT'), 0);
+  t.false((await readdir(stand.folder)).includes('lock.json'));
+});
+
+test('while the service is away it goes on, and when it is back every result arrives, once and in order', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const target = await startTarget(t);
+  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
+  const program = await stand.startConnected();
+  await until(() => server.taken().length > 0, PATIENT);
+  server.state.isCut = true;
+  const hits = target.hits('/a');
+  await until(() => target.hits('/a') >= hits + 6, PATIENT);
+  await until(async () => (await segments(stand.folder)).length > 0);
+  server.state.isCut = false;
+  await outputMatching(program, /results\.replayed/, 90_000);
+  t.is(await program.stop(), 0);
+  t.is(server.taken().length, target.hits('/a'));
+  const moments = server.taken().map(({ ts }) => Number(ts));
+  t.deepEqual(moments, moments.toSorted((a, b) => a - b));
+  assertOnce(t, server);
+  t.is(logged(program, 'service.away').length, 1);
+  t.is(logged(program, 'service.back').length, 1);
+  t.deepEqual(await segments(stand.folder), []);
+});
+
+test('killed while the service is away, it goes on with its work after the restart, and nothing older than a second is lost', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const target = await startTarget(t);
+  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
+  const first = await stand.startConnected();
+  await until(() => server.taken().length > 0, PATIENT);
+  server.state.isCut = true;
+  const hits = target.hits('/a');
+  await until(() => target.hits('/a') >= hits + 4, PATIENT);
+  t.is(await first.stop('SIGKILL'), null);
+
+  const second = stand.start();
+  await outputMatching(second, /work\.restored/);
+  const hitsBefore = target.hits('/a');
+  await until(() => target.hits('/a') >= hitsBefore + 2, PATIENT);
+  server.state.isCut = false;
+  await outputMatching(second, /results\.replayed/, 90_000);
+  t.is(await second.stop(), 0);
+  // What was measured in the killed one's last second may be gone with it.
+  const missing = target.hits('/a') - server.taken().length;
+  t.true(missing >= 0 && missing <= 2, `${missing} results are missing`);
+  assertOnce(t, server);
+  t.is(logged(second, 'buffer.found').length, 1);
+});
+
+test('a second agent with the same token is refused beside the first, and may start when that is gone', async (t) => {
+  const stand = await agentStand(t);
+  const first = await stand.startConnected();
+  const second = stand.start();
+  t.is(await second.exited, 1);
+  t.regex(second.errors(), new RegExp(`process ${first.child.pid}`));
+  await first.stop('SIGKILL');
+  t.is(await (await stand.startConnected()).stop(), 0);
+});
+
+test('a token that is refused at the first check-in ends the agent with 1 and says why', async (t) => {
+  const stand = await agentStand(t);
+  stand.server.state.pull = { status: 401 };
+  const program = stand.start();
+  t.is(await program.exited, 1);
+  t.regex(program.errors(), /does not know this token/);
+});
+
+test('a token that is revoked later stops every check at once; the agent asks on, and goes on when it is known again', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const target = await startTarget(t);
+  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 1 })];
+  const program = await stand.startConnected();
+  await until(() => server.taken().length > 0, PATIENT);
+  server.state.pull = { status: 401 };
+  server.state.ingest = { status: 401 };
+  await outputMatching(program, /token\.refused/);
+  const hits = target.hits('/a');
+  const pulls = server.pulls.length;
+  t.false((await readdir(stand.folder)).includes('work.json'));
+  await until(() => Date.now() / 1000 > Number(logTimeOf(program, 'token.refused')) + 3, PATIENT);
+  t.true(target.hits('/a') <= hits + 1);
+  t.is(server.pulls.length, pulls);
+  t.is(await program.stop(), 0);
+});
+
+function logTimeOf(program: Program, message: string): number {
+  return Date.parse(String(logged(program, message)[0]?.['time'])) / 1000;
+}
+
+test('sealed secrets are used by the probe, and stand in clear neither on the disk nor in the logs', async (t) => {
+  const CANARY = 'canary-7f3a-secret';
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const seen: (string | undefined)[] = [];
+  const { port } = await startHttpServer(t, (request, response) => {
+    seen.push(request.headers['x-key'] as string | undefined);
+    response.statusCode = 500;
+    response.end(CANARY);
+  });
+  const program = await stand.startConnected({ LOG_LEVEL: 'trace' });
+  const sealedSecrets = await sealFor(String(server.pulls[0]?.body['publicKey']), { secretHeaders: { 'X-Key': CANARY } });
+  await server.give([workItem({ target: `http://127.0.0.1:${port}/`, intervalSeconds: 1, checkSpec: { request: { secretHeaderNames: ['X-Key'] } }, sealedSecrets })]);
+  await until(() => server.taken().length > 0, PATIENT);
+  t.is(seen[0], CANARY);
+  server.state.isCut = true;
+  await until(async () => (await segments(stand.folder)).length > 0, PATIENT);
+  const disk = await textsBelow(stand.folder);
+  t.true(disk.includes(sealedSecrets));
+  for (const form of [CANARY, Buffer.from(CANARY).toString('base64').slice(0, -3), Buffer.from(CANARY).toString('hex')]) {
+    for (const text of [disk, program.output(), JSON.stringify(server.ingests)]) t.false(text.includes(form));
+  }
+});
+
+test('what cannot be checked here is told as no vote, and nothing of it is probed', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const target = await startTarget(t);
+  server.state.work = [
+    workItem({ monitorId: 'mon_key', target: target.url(), secretsWithheld: 'other_key' }),
+    workItem({ monitorId: 'mon_box', target: target.url(), sealedSecrets: 'AAAA' }),
+    workItem({ monitorId: 'mon_type', target: target.url(), type: 'quic' }),
+  ];
+  const program = await stand.startConnected();
+  await until(() => server.taken().length >= 3, PATIENT);
+  for (const result of server.taken()) t.like(result, { ok: false, cause: 'unsupported_by_agent', latencyMs: null });
+  t.is(target.hits(), 0);
+  t.is(logged(program, 'key.refused').length, 1);
+});
+
+test('a hint to recheck is followed: one probe more, in time, and none that the service did not ask for', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const target = await startTarget(t);
+  target.health.status = 500;
+  let hinted = 0;
+  server.state.recheck = () => (hinted++ === 0 ? 1500 : null);
+  server.state.work = [workItem({ target: target.url('/a'), intervalSeconds: 3600 })];
+  await stand.startConnected();
+  await until(() => server.taken().length === 2, PATIENT);
+  const [first, second] = server.taken().map(({ ts }) => Number(ts) * 1000);
+  const afterMs = (second ?? 0) - (first ?? 0);
+  t.true(afterMs >= 1500 && afterMs < 3500, `${afterMs} ms after the first`);
+  t.is(target.hits('/a'), 2);
+});
+
+test('all four types are measured, an icmp monitor where the machine can', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const target = await startTarget(t);
+  const { host } = new URL(target.url());
+  server.state.work = [
+    workItem({ monitorId: 'mon_http', target: target.url(), checkSpec: { assertions: [{ source: 'text_body', op: 'contains', value: 'ok' }] } }),
+    workItem({ monitorId: 'mon_tcp', type: 'tcp', target: host, method: null, expectedStatus: null }),
+    workItem({ monitorId: 'mon_udp', type: 'udp', target: '127.0.0.1:9', method: null, expectedStatus: null, timeoutMs: 500, checkSpec: { transport: { payload: 'a\\n', payloadEncoding: 'utf8' } } }),
+    workItem({ monitorId: 'mon_icmp', type: 'icmp', target: '127.0.0.1', method: null, expectedStatus: null, timeoutMs: 2000, checkSpec: { ping: { count: 1 } } }),
+  ];
+  await stand.startConnected();
+  const resultOf = (monitorId: string) => until(() => server.taken().find((result) => result['monitorId'] === monitorId), PATIENT);
+  t.like(await resultOf('mon_http'), { ok: true });
+  t.like(await resultOf('mon_tcp'), { ok: true });
+  t.like(await resultOf('mon_udp'), { ok: false, cause: 'udp_no_reply' });
+  const hasEcho = capabilitiesOf(server).includes('icmp');
+  t.like(await resultOf('mon_icmp'), hasEcho ? { ok: true, detail: { ping: { sent: 1, received: 1 } } } : { ok: false, cause: 'unsupported_by_agent' });
+});
+
+test("a clock that differs from the service's is told once, with how much", async (t) => {
+  const stand = await agentStand(t);
+  stand.server.state.date = new Date(Date.now() + 36_000_000).toUTCString();
+  const program = await stand.startConnected();
+  await stand.server.give([workItem()]);
+  await stand.server.give([]);
+  const told = logged(program, 'clock.wrong');
+  t.is(told.length, 1);
+  t.true(Math.abs(Number(told[0]?.['ahead_seconds']) + 36_000) < 300, JSON.stringify(told));
+});
+
+test('while its own network is gone bad results are no vote; once a reference host is back they count', async (t) => {
+  const stand = await agentStand(t);
+  const { server } = stand;
+  const reference = await startListener(t);
+  await reference.close();
+  server.state.work = [workItem({ target: 'http://127.0.0.1:9/', intervalSeconds: 1 })];
+  const program = await stand.startConnected({ SELF_CHECK_HOSTS: `${reference.host}:${reference.port}` });
+  await until(() => server.taken().length >= 2, PATIENT);
+  for (const result of server.taken().slice(0, 2)) t.like(result, { ok: false, cause: 'unsupported_by_agent' });
+  t.is(logged(program, 'self_check.failed').length, 1);
+  await reference.open();
+  await until(() => server.taken().some(({ cause }) => cause === 'conn_refused'), PATIENT);
+});

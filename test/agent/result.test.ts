@@ -1,0 +1,88 @@
+import test from 'ava';
+import type { Observation } from '../../core/observation.ts';
+import type { Judgement } from '../../core/verdict.ts';
+import { assign } from '../../agent/assignment.ts';
+import { createCheck } from '../../agent/check.ts';
+import { resultOf } from '../../agent/result.ts';
+
+const AT_MS = 1_800_000_000_123;
+const PHASES = { dnsMs: null, connectMs: 1.234, tlsMs: 20.05, firstByteMs: 2, downloadMs: null };
+const UP: Judgement = { verdict: 'up', cause: null, reason: null };
+const DOWN: Judgement = { verdict: 'down', cause: 'status_503', reason: 'HTTP 503 instead of 2xx' };
+
+function http(overrides: object = {}): Observation {
+  const certificate = { subject: 'a.example', issuer: 'CA', validFrom: 1_700_000_000, validTo: 1_800_864_000 };
+  return { type: 'http', outcome: 'answered', startedAt: AT_MS, latencyMs: 23.6, phases: PHASES, certificate, status: 200, headers: {}, body: null, bodyTruncated: false, ...overrides } as Observation;
+}
+
+const measured = (observation: Observation | null, judgement: Judgement) => resultOf({ monitorId: 'mon_1', startedAtMs: AT_MS, observation, judgement });
+
+test('a good http check is told with its status, times and certificate, and without cause or reason', (t) => {
+  t.deepEqual(measured(http(), UP), {
+    monitorId: 'mon_1',
+    ok: true,
+    cause: null,
+    latencyMs: 24,
+    httpStatus: 200,
+    ts: 1_800_000_000.123,
+    detail: { timing: { connectMs: 1.2, tlsMs: 20.1, firstByteMs: 2 }, notAfter: 1_800_864_000, daysRemaining: 9 },
+  });
+});
+
+test('a bad one is told with its cause and the reason in a sentence', (t) => {
+  t.like(measured(http({ status: 503 }), DOWN), { ok: false, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 });
+  t.is(measured(http({ status: 503 }), DOWN).degraded, undefined);
+});
+
+test('a degraded one is ok and says so', (t) => {
+  t.like(measured(http(), { verdict: 'degraded', cause: 'slow', reason: 'Slow' }), { ok: true, degraded: true, cause: 'slow', reason: 'Slow' });
+});
+
+test('a no vote is told as what the agent cannot do, whatever its cause', (t) => {
+  const observation: Observation = { type: 'icmp', outcome: 'unavailable', startedAt: AT_MS, latencyMs: null, reason: 'Not here' };
+  t.deepEqual(measured(observation, { verdict: 'none', cause: 'icmp_unavailable', reason: 'Not here' }), { monitorId: 'mon_1', ok: false, cause: 'unsupported_by_agent', latencyMs: null, httpStatus: null, ts: 1_800_000_000.123, reason: 'Not here' });
+});
+
+const DETAILS: readonly [observation: object, detail: object | undefined][] = [
+  [{ type: 'icmp', outcome: 'measured', startedAt: AT_MS, latencyMs: 1.26, sent: 4, received: 3 }, { ping: { sent: 4, received: 3, rttMs: 1.3 } }],
+  [{ type: 'icmp', outcome: 'measured', startedAt: AT_MS, latencyMs: null, sent: 4, received: 0 }, { ping: { sent: 4, received: 0, rttMs: null } }],
+  [{ type: 'udp', outcome: 'replied', startedAt: AT_MS, dnsMs: 3.14, latencyMs: 2, reply: '' }, { timing: { dnsMs: 3.1 } }],
+  [{ type: 'udp', outcome: 'silent', startedAt: AT_MS, dnsMs: null, latencyMs: null, isRefused: true }, undefined],
+  [{ type: 'tcp', outcome: 'connected', startedAt: AT_MS, phases: { ...PHASES, tlsMs: null, firstByteMs: null }, latencyMs: 2, answer: null }, { timing: { connectMs: 1.2 } }],
+];
+for (const [observation, detail] of DETAILS) {
+  test(`of ${JSON.stringify(observation)} the detail is ${JSON.stringify(detail)}`, (t) => {
+    t.deepEqual(measured(observation as Observation, UP).detail, detail as never);
+  });
+}
+
+const assignment = assign(
+  { monitorId: 'mon_1', sourceKey: 'agt_1', type: 'http', target: 'http://127.0.0.1:9/', intervalSeconds: 60, timeoutMs: 5000, method: 'GET', expectedStatus: '2xx', followRedirects: true, checkSpec: {} },
+  { outcome: 'opened', secrets: {} },
+);
+
+function checker(overrides: Partial<Parameters<typeof createCheck>[0]> = {}) {
+  const crashes: unknown[] = [];
+  const check = createCheck({ probe: () => Promise.resolve(http({ status: 500 })), search: () => false, selfCheck: null, now: () => AT_MS, onCrash: (_, error) => void crashes.push(error), ...overrides });
+  return { check, crashes };
+}
+
+test('a check is judged by what its monitor expects', async (t) => {
+  t.like(await checker().check(assignment), { monitorId: 'mon_1', startedAtMs: AT_MS, judgement: { verdict: 'down', cause: 'status_500' } });
+});
+
+test('a probe that crashes is no vote, and told as our bug', async (t) => {
+  const { check, crashes } = checker({ probe: () => Promise.reject(new Error('bug')) });
+  t.like(await check(assignment), { observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } });
+  t.is(crashes.length, 1);
+});
+
+test('what this place cannot check is not probed, and no vote with its reason', async (t) => {
+  const { check } = checker({ probe: () => Promise.reject(new Error('probed')) });
+  t.like(await check({ ...assignment, target: null, inability: 'No key' }), { judgement: { verdict: 'none', reason: 'No key' } });
+});
+
+test('the self-check has the last word on a bad result', async (t) => {
+  const { check } = checker({ selfCheck: () => Promise.resolve({ verdict: 'none', cause: null, reason: 'Cut off' }) });
+  t.like(await check(assignment), { judgement: { verdict: 'none', reason: 'Cut off' } });
+});

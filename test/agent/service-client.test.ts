@@ -1,0 +1,125 @@
+import test, { type ExecutionContext } from 'ava';
+import { openServiceClient } from '../../agent/service-client.ts';
+import { startAgentServer, workItem, type AgentServer } from '../helpers/agent-server.ts';
+import { TestAuthority } from '../helpers/certificates.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
+
+function clientOf(t: ExecutionContext, serviceUrl: string) {
+  const client = openServiceClient({ serviceUrl, token: 'spa_secret', version: '1.2.3', now: Date.now });
+  t.teardown(() => client.close());
+  return client;
+}
+
+async function connected(t: ExecutionContext) {
+  const server = await startAgentServer(t);
+  return { server, client: clientOf(t, server.url) };
+}
+
+test('a check-in says who asks and what it can do, and brings the work with its tag', async (t) => {
+  const { server, client } = await connected(t);
+  server.state.work = [workItem()];
+  const outcome = await client.pull({ capabilities: ['http'], version: '1.2.3', arch: 'x64', publicKey: 'abc=' }, null);
+  t.like(outcome, { outcome: 'work', etag: '"1"', answer: { agentId: 'agt_1', work: [workItem()] } });
+  t.like(server.pulls[0]?.headers, { authorization: 'Bearer spa_secret', 'content-type': 'application/json', 'user-agent': 'spotcheck-agent/1.2.3' });
+  t.is(server.pulls[0]?.headers['if-none-match'], undefined);
+  t.deepEqual(server.pulls[0]?.body, { capabilities: ['http'], version: '1.2.3', arch: 'x64', publicKey: 'abc=' });
+});
+
+test('work that is known already is not sent again', async (t) => {
+  const { server, client } = await connected(t);
+  t.like(await client.pull({}, '"1"'), { outcome: 'unchanged' });
+  t.is(server.pulls[0]?.headers['if-none-match'], '"1"');
+});
+
+test("a check-in tells the service's clock", async (t) => {
+  const { client } = await connected(t);
+  const outcome = await client.pull({}, null);
+  const serverTimeMs = 'serverTimeMs' in outcome ? outcome.serverTimeMs : null;
+  t.true(serverTimeMs !== null && Math.abs(Date.now() - serverTimeMs) < 5000, `${serverTimeMs}`);
+});
+
+const NO_WORK: readonly [what: string, work: unknown][] = [
+  ['is no list', {}],
+  ['has an item that is none', [null]],
+  ['has no interval', [{ ...workItem(), intervalSeconds: 0 }]],
+  ['has an interval that is no number', [{ ...workItem(), intervalSeconds: 'often' }]],
+  ['has a target that is no text', [{ ...workItem(), target: 7 }]],
+  ['has no settings', [{ ...workItem(), checkSpec: null }]],
+];
+for (const [what, work] of NO_WORK) {
+  test(`work that ${what} is not believed`, async (t) => {
+    const { port } = await startHttpServer(t, (request, response) => {
+      request.resume();
+      response.end(JSON.stringify({ agentId: 'agt_1', work }));
+    });
+    t.is((await clientOf(t, `http://127.0.0.1:${port}`).pull({}, null)).outcome, 'failed');
+  });
+}
+
+test('results arrive as they are given', async (t) => {
+  const { server, client } = await connected(t);
+  t.like(await client.ingest('{"results":[{"monitorId":"mon_1"}]}'), { outcome: 'accepted', answer: { accepted: 1 } });
+  t.deepEqual(server.taken(), [{ monitorId: 'mon_1' }]);
+});
+
+const PULLS: readonly [refusal: AgentServer['state']['pull'], outcome: object][] = [
+  [{ status: 401 }, { outcome: 'unauthorized' }],
+  [{ status: 429, headers: { 'Retry-After': '7' }, error: 'rate limit exceeded' }, { outcome: 'failed', reason: 'HTTP 429: rate limit exceeded', askedMs: 7000 }],
+  [{ status: 503, error: 'the database\u001b[31m is away' }, { outcome: 'failed', reason: 'HTTP 503: the database [31m is away', askedMs: null }],
+  [{ status: 400, error: 'capabilities: unknown' }, { outcome: 'failed', reason: 'HTTP 400: capabilities: unknown', askedMs: null }],
+];
+for (const [refusal, outcome] of PULLS) {
+  test(`a check-in that is answered with ${refusal?.status} is ${JSON.stringify(outcome)}`, async (t) => {
+    const { server, client } = await connected(t);
+    server.state.pull = refusal;
+    t.deepEqual(await client.pull({}, null), outcome as never);
+  });
+}
+
+const INGESTS: readonly [status: number, outcome: string][] = [[400, 'refused'], [413, 'refused'], [401, 'unauthorized'], [403, 'failed'], [404, 'failed'], [429, 'failed'], [500, 'failed'], [503, 'failed']];
+for (const [status, outcome] of INGESTS) {
+  test(`results that are answered with ${status} are ${outcome}`, async (t) => {
+    const { server, client } = await connected(t);
+    server.state.ingest = { status };
+    t.is((await client.ingest('{"results":[]}')).outcome, outcome as never);
+  });
+}
+
+test('the token is not sent where a redirect points to, and the answer says what to do', async (t) => {
+  const elsewhere = await startAgentServer(t);
+  const { port } = await startHttpServer(t, (request, response) => {
+    request.resume();
+    response.writeHead(308, { Location: `${elsewhere.url}/agent/v1/pull` }).end();
+  });
+  const outcome = await clientOf(t, `http://127.0.0.1:${port}`).pull({}, null);
+  t.regex('reason' in outcome ? outcome.reason : '', /^HTTP 308: .* correct SPOTCHECK_URL$/);
+  t.is(elsewhere.pulls.length, 0);
+});
+
+test('what answers without being Spotcheck is not believed', async (t) => {
+  const { port } = await startHttpServer(t, (request, response) => {
+    request.resume();
+    response.end('<h1>It works</h1>');
+  });
+  const client = clientOf(t, `http://127.0.0.1:${port}`);
+  for (const outcome of [await client.pull({}, null), await client.ingest('{"results":[]}')]) t.like(outcome, { outcome: 'failed', reason: 'The answer is not what Spotcheck says: something else answers at SPOTCHECK_URL' });
+});
+
+test('a connection that is broken off, and one that nobody takes, are failures like any other', async (t) => {
+  const { server, client } = await connected(t);
+  server.state.isCut = true;
+  t.like(await client.pull({}, null), { outcome: 'failed', reason: 'The connection was closed without an answer', askedMs: null });
+  t.like(await clientOf(t, 'http://127.0.0.1:9').pull({}, null), { outcome: 'failed', reason: 'Connection refused' });
+});
+
+test('a certificate that is not trusted ends the connection before the token is sent', async (t) => {
+  const authority = await TestAuthority.create();
+  let requests = 0;
+  const keys = await authority.issue({ hosts: ['127.0.0.1'] });
+  const { port } = await startHttpServer(t, (_request, response) => {
+    requests += 1;
+    response.end();
+  }, keys);
+  t.like(await clientOf(t, `https://127.0.0.1:${port}`).pull({}, null), { outcome: 'failed' });
+  t.is(requests, 0);
+});

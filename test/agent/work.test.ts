@@ -1,0 +1,92 @@
+import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import type { WorkItem } from '../../core/agent/wire.ts';
+import { loadKeyPair } from '../../agent/key-pair.ts';
+import { createWorkFile, type SavedWork } from '../../agent/work-file.ts';
+import { createWorkReader } from '../../agent/work.ts';
+import { sealFor } from '../helpers/sealed-box.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
+
+function item(overrides: Partial<WorkItem> = {}): WorkItem {
+  return { monitorId: 'mon_1', sourceKey: 'agt_1', type: 'http', target: 'http://127.0.0.1:9/', intervalSeconds: 60, timeoutMs: 5000, method: 'GET', expectedStatus: '2xx', followRedirects: true, checkSpec: {}, ...overrides };
+}
+
+test('an item without secrets is what its probe needs to know', async (t) => {
+  const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
+  const [assignment] = await read([item()]);
+  t.like(assignment, { monitorId: 'mon_1', sourceKey: 'agt_1', intervalSeconds: 60, inability: null, target: { type: 'http', target: 'http://127.0.0.1:9/', secrets: {} } });
+});
+
+test('sealed secrets are opened, and the same secrets sealed anew are the same assignment', async (t) => {
+  const keys = await loadKeyPair(await temporaryFolder(t));
+  const read = createWorkReader(keys);
+  const [first] = await read([item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'a' } }) })]);
+  t.deepEqual(first?.target?.secrets, { secretHeaders: { 'X-Key': 'a' } });
+  const [second] = await read([item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'a' } }) })]);
+  t.is(second?.identity, first?.identity);
+  const [third] = await read([item({ sealedSecrets: await sealFor(keys.publicKey, { secretHeaders: { 'X-Key': 'b' } }) })]);
+  t.not(third?.identity, first?.identity);
+});
+
+test('an item with another target, interval or assertion is another assignment', async (t) => {
+  const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
+  const items = [item(), item({ target: 'http://127.0.0.1:10/' }), item({ intervalSeconds: 30 }), item({ checkSpec: { assertions: [{ source: 'text_body', op: 'contains', value: 'x' }] } })];
+  const assignments = await read(items.map((one, index) => ({ ...one, monitorId: `mon_${index}` })));
+  t.is(new Set(assignments.map(({ identity, monitorId }) => identity.replaceAll(monitorId, ''))).size, 4);
+});
+
+const UNABLE: readonly [what: string, overrides: object, inability: RegExp][] = [
+  ['whose secrets the service kept back for want of a key', { secretsWithheld: 'no_key' }, /no key of this agent/],
+  ['whose secrets are for another key', { secretsWithheld: 'other_key' }, /another key .* new token/],
+  ['whose secrets are kept back for a reason of a later version', { secretsWithheld: 'later' }, /keeps the monitor's secrets back/],
+  ['whose box does not open', { sealedSecrets: 'AAAA' }, /do not open with this agent's key/],
+  ['of a type of a later version', { type: 'quic' }, /cannot check monitors of type quic/],
+  ['with a method of a later version', { method: 'QUERY' }, /type http with method QUERY/],
+];
+for (const [what, overrides, inability] of UNABLE) {
+  test(`an item ${what} cannot be checked here, and says why`, async (t) => {
+    const read = createWorkReader(await loadKeyPair(await temporaryFolder(t)));
+    const [assignment] = await read([item(overrides)]);
+    t.is(assignment?.target, null);
+    t.regex(assignment?.inability ?? '', inability);
+  });
+}
+
+const SAVED: SavedWork = { answer: { agentId: 'agt_1', agentKind: 'tenant', capabilities: [], work: [item()] }, etag: '"7"' };
+
+test('work is kept for the next run, for its owner only, until it is removed', async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = createWorkFile(folder, Date.now);
+  t.is(await file.load(), null);
+  await file.save(SAVED);
+  t.deepEqual(await createWorkFile(folder, Date.now).load(), SAVED);
+  t.is((await stat(join(folder, 'work.json'))).mode & 0o777, 0o600);
+  await file.remove();
+  t.is(await file.load(), null);
+});
+
+test('work that was not confirmed for a day is not gone on with; a confirmation renews it, once an hour', async (t) => {
+  const folder = await temporaryFolder(t);
+  let nowMs = Date.now();
+  const file = createWorkFile(folder, () => nowMs);
+  await file.save(SAVED);
+  const path = join(folder, 'work.json');
+  const yesterday = (nowMs - 22 * 3_600_000) / 1000;
+  await utimes(path, yesterday, yesterday);
+  await file.confirm();
+  t.is(Math.round((await stat(path)).mtimeMs / 1000), Math.round(yesterday));
+  nowMs += 3_600_001;
+  t.not(await file.load(), null);
+  await file.confirm();
+  t.true((await stat(path)).mtimeMs > nowMs - 2000);
+  nowMs += 24 * 3_600_000 + 2000;
+  t.is(await file.load(), null);
+});
+
+test('a work file that is damaged is no work', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'work.json'), '{"answer":{');
+  t.is(await createWorkFile(folder, Date.now).load(), null);
+  t.is(await readFile(join(folder, 'work.json'), 'utf8'), '{"answer":{');
+});
