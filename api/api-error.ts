@@ -25,8 +25,13 @@ export function accept<T>(read: Read<T>): T {
 }
 
 /** 404 for a thing that this account does not have, whoever else may (D-02). */
-export function notFound(kind: 'monitor' | 'channel' | 'agent' | 'report', id: string): ApiError {
+export function notFound(kind: 'monitor' | 'channel' | 'delivery' | 'agent' | 'report', id: string): ApiError {
   return new ApiError(404, `${kind} ${id} does not exist`);
+}
+
+/** 409 where the request is good and the thing is in no state for it; the text names what would help. */
+export function conflict(message: string): ApiError {
+  return new ApiError(409, message);
 }
 
 /** 405 and the methods that the path does know. */

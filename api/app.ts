@@ -2,11 +2,15 @@ import express from 'express';
 import type { Express } from 'express';
 import helmet from 'helmet';
 import { AGENT_PATH, createAgentRouter } from './agents/routes.ts';
+import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
+import { TELEGRAM_PATH } from '../notifications/telegram/webhook.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription } from './description.ts';
 import { getDescriptionHandler } from './handlers/description.ts';
 import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/health.ts';
 import { PING_PATH, pingHandler } from './handlers/pings.ts';
+import { slackReturnHandler } from './handlers/slack.ts';
+import { createTelegramRouter } from './handlers/telegram.ts';
 import { authentication, requireCaller } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
 import { headAsGet } from './middleware/head-as-get.ts';
@@ -35,6 +39,8 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
   app.use(PING_PATH, pingHandler(dependencies));
+  app.all(SLACK_RETURN_PATH, slackReturnHandler(dependencies));
+  app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   app.use(AGENT_PATH, createAgentRouter(dependencies));
 
   const validated = validation(description, dependencies.config.validateResponses);

@@ -36,7 +36,7 @@ export async function connectChannel(dependencies: ApiDependencies, { type, url,
 
 async function connectWebhook({ sendTestDelivery, makeId, config }: ApiDependencies, url: string, random: typeof randomBytes): Promise<Connection> {
   const signingSecret = generateSigningSecret(random);
-  const failure = await sendTestDelivery({ url, signingSecret, deliveryId: makeId('dlv'), publicUrl: config.publicUrl });
-  if (failure !== null) throw badRequest(failure);
+  const { error } = await sendTestDelivery({ url, signingSecret, deliveryId: makeId('dlv'), publicUrl: config.publicUrl });
+  if (error !== null) throw badRequest(error);
   return { stored: { status: 'connected', webhook: { url, signingSecret } }, shown: { signing_secret: signingSecret } };
 }

@@ -1,11 +1,16 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { Channel } from '../core/channel.ts';
+import type { ChatMessage } from '../core/chat/message.ts';
 import type { ScheduleChange } from '../core/schedule.ts';
 import type { VendorReading } from '../core/vendor/document.ts';
 import type { VendorPage } from '../core/vendor/page.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
-import type { TestedWebhook } from '../notifications/webhook/test-delivery.ts';
+import type { ChatAttempt } from '../notifications/chat-attempt.ts';
+import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
+import type { TestedWebhook, TestResult } from '../notifications/webhook/test-delivery.ts';
+import type { DueAttempt } from '../queues/job-queues.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
 
@@ -15,8 +20,16 @@ export type ApiDependencies = {
   rateLimitStore: RateLimitStore;
   /** Told of each committed change of schedules. It may fail or take its time: no request waits for it, the reconcile chore mends it. */
   onScheduleChange: (change: ScheduleChange) => Promise<void>;
-  /** Null when the webhook answered 2xx in time, otherwise what went wrong (D-52). */
-  sendTestDelivery: (webhook: TestedWebhook) => Promise<string | null>;
+  /** Tries a webhook (D-52). */
+  sendTestDelivery: (webhook: TestedWebhook) => Promise<TestResult>;
+  /** Sends a chat a short message that its owner asked for; null where nothing is connected. */
+  sendTestMessage: (channel: Channel) => Promise<TestResult | null>;
+  /** Adds the jobs of attempts whose rows are committed; rejects while the queue is away. */
+  enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise<void>;
+  /** Exchanges the code that a person brought back from Slack; null while the installation has no Slack app. */
+  authorizeSlack: ((code: string) => Promise<SlackAuthorization>) | null;
+  /** Makes one attempt at a Slack channel's webhook. */
+  sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /** What a vendor's page says, read for the request that waits for it; within seconds, and without ever rejecting for the page's sake. */
   readVendorPage: (page: VendorPage) => Promise<VendorReading>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */

@@ -40,6 +40,8 @@ async function main(): Promise<void> {
     registry,
     log,
     newId: createIdSource(),
+    telegram,
+    slack,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
   });
   log.info({ port: api.port }, 'process.started');

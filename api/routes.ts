@@ -2,7 +2,16 @@ import { Router } from 'express';
 import type { RequestHandler } from 'express';
 import type { ApiDependencies } from './dependencies.ts';
 import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './handlers/agents.ts';
-import { createChannelHandler, deleteChannelHandler, getChannelHandler, listChannelsHandler, updateChannelHandler } from './handlers/channels.ts';
+import {
+  createChannelHandler,
+  deleteChannelHandler,
+  getChannelHandler,
+  listChannelsHandler,
+  rotateSecretHandler,
+  testChannelHandler,
+  updateChannelHandler,
+} from './handlers/channels.ts';
+import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
 import { listIncidentsHandler, listMonitorIncidentsHandler } from './handlers/incidents.ts';
 import {
   createMonitorHandler,
@@ -40,6 +49,12 @@ export const ROUTES = {
   getChannel: { method: 'get', path: '/channels/:id', handler: getChannelHandler },
   updateChannel: { method: 'patch', path: '/channels/:id', handler: updateChannelHandler },
   deleteChannel: { method: 'delete', path: '/channels/:id', handler: deleteChannelHandler },
+  testChannel: { method: 'post', path: '/channels/:id/test', handler: testChannelHandler },
+  rotateSecret: { method: 'post', path: '/channels/:id/rotate-secret', handler: rotateSecretHandler },
+  listDeliveries: { method: 'get', path: '/channels/:id/deliveries', handler: listDeliveriesHandler },
+  replayDeliveries: { method: 'post', path: '/channels/:id/replay', handler: replayHandler },
+  getDelivery: { method: 'get', path: '/deliveries/:id', handler: getDeliveryHandler },
+  redeliver: { method: 'post', path: '/deliveries/:id/redeliver', handler: redeliverHandler },
   listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
   getAgent: { method: 'get', path: '/agents/:id', handler: getAgentHandler },
   deleteAgent: { method: 'delete', path: '/agents/:id', handler: deleteAgentHandler },

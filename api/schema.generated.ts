@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 121d69b93bf6d4d77e4187cda661b4df17aaa24157817c5dd157f3ccacfcba49
+// openapi.yaml sha256 63863b92eb89ff4207d494778e722b3fffdccb80b075ab2cfdf7369307ae6853
 
 export type paths = {
     "/monitors": {
@@ -237,6 +237,157 @@ export type paths = {
          *
          */
         patch: operations["updateChannel"];
+        trace?: never;
+    };
+    "/channels/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List what was sent to a channel
+         * @description An extension. Every delivery of the last 30 days with what became of it, newest first; without `limit` the newest 500.
+         *
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/channels/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send again what failed
+         * @description An extension. All deliveries of the channel that failed and were made from `since` to `until` are sent once more, in the order in which they were made
+         *     and each under its old `delivery_id`, with a whole timetable of retries. What is pending again is not sent a second time. A delivery that has
+         *     had 100 attempts is left out. Needs the `write` scope.
+         *
+         */
+        post: operations["replayDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/channels/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test now
+         * @description An extension. A webhook gets the test delivery that it got when it was created (`"test": true`), a chat a short message. It is sent once and not
+         *     recorded, also where the channel is disabled. What does not arrive is a 400 that starts with `test delivery failed`. Needs the `write` scope.
+         *
+         */
+        post: operations["testChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/channels/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the signing secret of a webhook
+         * @description An extension, for webhooks only. The new secret is in this answer and nowhere else, and signs from now on. For 24 hours the one before signs as well: in
+         *     `X-Service-Signature-Previous` and as the second value of `webhook-signature`. A change within these hours ends that of the one before the last. Needs
+         *     the `write` scope.
+         *
+         */
+        post: operations["rotateSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery's id, `dlv_...`. */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read one delivery with every attempt
+         * @description An extension. The message as it was sent, and of each attempt when it was made, how long it took, and what was answered. Neither the address nor a
+         *     secret is shown; where an answer quotes them they are struck out.
+         *
+         */
+        get: operations["getDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deliveries/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery's id, `dlv_...`. */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a delivery again
+         * @description An extension. Whatever became of it, it is sent once more under its old `delivery_id`, with a whole timetable of retries; its attempts go on counting. A
+         *     409 while it is pending, when it has had 100 attempts, and when its channel is disabled or not connected. Needs the `write` scope.
+         *
+         */
+        post: operations["redeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/agents": {
@@ -1161,6 +1312,10 @@ export type components = {
             team_name?: string | null;
             /** @description Slack only. */
             channel_name?: string | null;
+            /** @description An extension, there only while the newest delivery came to nothing, or the chat was lost: why. */
+            last_error?: string;
+            /** @description An extension, there only with `last_error`. */
+            last_error_at?: components["schemas"]["UnixSeconds"];
         };
         ChannelList: {
             channels: components["schemas"]["Channel"][];
@@ -1200,6 +1355,101 @@ export type components = {
             group_deep_link?: string;
             /** @description Slack only: open it to finish connecting. */
             authorize_url?: string;
+        };
+        /**
+         * @description `superseded`: a retry to a chat that newer news of the same monitor made pointless.
+         * @enum {string}
+         */
+        DeliveryOutcome: "pending" | "delivered" | "failed" | "superseded";
+        /**
+         * @description The kinds of event; of chats also `channel.failing` (another channel of yours takes no deliveries any more) and `summary` (of many monitors that changed at once).
+         * @enum {string}
+         */
+        DeliveryEvent: "monitor.down" | "monitor.degraded" | "monitor.up" | "monitor.unknown" | "agent.offline" | "agent.online" | "advisory.domain_expiry" | "channel.failing" | "summary";
+        /** @description An extension. */
+        Delivery: {
+            /** @description `dlv_...`, the `delivery_id` of what is sent. */
+            id: string;
+            channel_id: string;
+            /** @description Null where the event is no monitor's. */
+            monitor_id: string | null;
+            event: components["schemas"]["DeliveryEvent"];
+            outcome: components["schemas"]["DeliveryOutcome"];
+            attempt_count: number;
+            /** @description What went wrong last; null where nothing did. */
+            last_error: string | null;
+            created_at: components["schemas"]["UnixSeconds"];
+            /** @description Null unless pending. */
+            next_attempt_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description Null while pending. */
+            finished_at: components["schemas"]["NullableUnixSeconds"];
+        };
+        DeliveryList: {
+            deliveries: components["schemas"]["Delivery"][];
+        };
+        /** @description An extension. */
+        DeliveryDetail: {
+            /** @description `dlv_...`, the `delivery_id` of what is sent. */
+            id: string;
+            channel_id: string;
+            /** @description Null where the event is no monitor's. */
+            monitor_id: string | null;
+            event: components["schemas"]["DeliveryEvent"];
+            outcome: components["schemas"]["DeliveryOutcome"];
+            attempt_count: number;
+            /** @description What went wrong last; null where nothing did. */
+            last_error: string | null;
+            created_at: components["schemas"]["UnixSeconds"];
+            /** @description Null unless pending. */
+            next_attempt_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description Null while pending. */
+            finished_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description What is sent, without `delivery_id` and `sent_at`; what a chat says is made from it. */
+            message: {
+                [key: string]: unknown;
+            };
+            attempts: components["schemas"]["DeliveryAttempt"][];
+        };
+        DeliveryAttempt: {
+            attempt: number;
+            started_at: components["schemas"]["UnixSeconds"];
+            /** @description Null while it is under way, and where the service did not live to see its end. */
+            duration_ms: number | null;
+            /**
+             * @description Null as `duration_ms` is; `retry`: another attempt follows, or would have.
+             * @enum {string|null}
+             */
+            outcome: "delivered" | "retry" | "failed" | null;
+            /** @description Null where no answer came. */
+            status_code: number | null;
+            /** @description A sentence for people; null when delivered. */
+            error: string | null;
+            /** @description The start of the answer, 1 kB at most. */
+            response: string | null;
+        };
+        ReplayRequest: {
+            /** @description Unix seconds; deliveries that were made then or later. */
+            since: number;
+            /** @description Unix seconds; deliveries that were made then or earlier. Until now when omitted. */
+            until?: number;
+        };
+        ReplayResult: {
+            replayed: number;
+        };
+        RedeliveryResult: {
+            id: string;
+            /** @constant */
+            outcome: "pending";
+        };
+        TestResult: {
+            /** @constant */
+            ok: true;
+            status_code: number | null;
+            duration_ms: number;
+        };
+        RotatedSecret: {
+            /** @description `whsec_...`, returned now and never again. */
+            signing_secret: string;
         };
         /**
          * @description `first_party` agents are run by the service and shared.
@@ -1574,6 +1824,19 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description It is in no state for that; the text says what would help. Nothing was changed. */
+        Conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The path exists, the method does not. Any operation on a known path can answer this. */
         MethodNotAllowed: {
             headers: {
@@ -1656,6 +1919,8 @@ export type components = {
         MonitorId: string;
         /** @description The channel's id, `nch_...`. */
         ChannelId: string;
+        /** @description The delivery's id, `dlv_...`. */
+        DeliveryId: string;
         /** @description The agent's id, `agt_...`. */
         AgentId: string;
         /** @description The report's id, `rep_...`. */
@@ -1664,6 +1929,8 @@ export type components = {
         HeartbeatToken: string;
         /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
         EventSignature: string;
+        /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+        EventSignaturePrevious: string;
         /** @description The kind of event. */
         EventName: components["schemas"]["EventKind"];
         /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -1674,7 +1941,7 @@ export type components = {
         StandardWebhookId: string;
         /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
         StandardWebhookTimestamp: string;
-        /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+        /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
         StandardWebhookSignature: string;
     };
     requestBodies: {
@@ -2154,6 +2421,225 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only deliveries of which this became. */
+                outcome?: components["schemas"]["DeliveryOutcome"];
+                /** @description Only deliveries of this event. */
+                event?: components["schemas"]["DeliveryEvent"];
+            };
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deliveries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayDeliveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayRequest"];
+            };
+        };
+        responses: {
+            /** @description How many are sent again. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testChannel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It was taken. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestResult"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The channel's id, `nch_...`. */
+                id: components["parameters"]["ChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RotatedSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery's id, `dlv_...`. */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryDetail"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery's id, `dlv_...`. */
+                id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It will be sent. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedeliveryResult"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listAgents: {
         parameters: {
             query?: {
@@ -2528,6 +3014,8 @@ export interface operations {
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
                 "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
                 /** @description The kind of event. */
                 "X-Service-Event": components["parameters"]["EventName"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -2538,7 +3026,7 @@ export interface operations {
                 "webhook-id": components["parameters"]["StandardWebhookId"];
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
                 "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
-                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
                 "webhook-signature": components["parameters"]["StandardWebhookSignature"];
             };
             path?: never;
@@ -2579,6 +3067,8 @@ export interface operations {
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
                 "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
                 /** @description The kind of event. */
                 "X-Service-Event": components["parameters"]["EventName"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -2589,7 +3079,7 @@ export interface operations {
                 "webhook-id": components["parameters"]["StandardWebhookId"];
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
                 "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
-                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
                 "webhook-signature": components["parameters"]["StandardWebhookSignature"];
             };
             path?: never;
@@ -2630,6 +3120,8 @@ export interface operations {
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
                 "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
                 /** @description The kind of event. */
                 "X-Service-Event": components["parameters"]["EventName"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -2640,7 +3132,7 @@ export interface operations {
                 "webhook-id": components["parameters"]["StandardWebhookId"];
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
                 "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
-                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
                 "webhook-signature": components["parameters"]["StandardWebhookSignature"];
             };
             path?: never;
@@ -2681,6 +3173,8 @@ export interface operations {
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
                 "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
                 /** @description The kind of event. */
                 "X-Service-Event": components["parameters"]["EventName"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -2691,7 +3185,7 @@ export interface operations {
                 "webhook-id": components["parameters"]["StandardWebhookId"];
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
                 "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
-                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
                 "webhook-signature": components["parameters"]["StandardWebhookSignature"];
             };
             path?: never;
@@ -2732,6 +3226,8 @@ export interface operations {
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
                 "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
                 /** @description The kind of event. */
                 "X-Service-Event": components["parameters"]["EventName"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -2742,7 +3238,7 @@ export interface operations {
                 "webhook-id": components["parameters"]["StandardWebhookId"];
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
                 "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
-                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
                 "webhook-signature": components["parameters"]["StandardWebhookSignature"];
             };
             path?: never;
@@ -2783,6 +3279,8 @@ export interface operations {
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
                 "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
                 /** @description The kind of event. */
                 "X-Service-Event": components["parameters"]["EventName"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -2793,7 +3291,7 @@ export interface operations {
                 "webhook-id": components["parameters"]["StandardWebhookId"];
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
                 "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
-                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
                 "webhook-signature": components["parameters"]["StandardWebhookSignature"];
             };
             path?: never;
@@ -2834,6 +3332,8 @@ export interface operations {
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
                 "X-Service-Signature": components["parameters"]["EventSignature"];
+                /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
+                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
                 /** @description The kind of event. */
                 "X-Service-Event": components["parameters"]["EventName"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
@@ -2844,7 +3344,7 @@ export interface operations {
                 "webhook-id": components["parameters"]["StandardWebhookId"];
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
                 "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
-                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. */
+                /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
                 "webhook-signature": components["parameters"]["StandardWebhookSignature"];
             };
             path?: never;

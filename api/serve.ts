@@ -3,15 +3,22 @@ import { createServer, type Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
+import type { ChatMessage } from '../core/chat/message.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { listVendorDocumentRecords } from '../models/vendor-pages.ts';
+import { attemptSlack } from '../notifications/slack/attempt.ts';
+import { authorizeSlack, type SlackApp } from '../notifications/slack/authorization.ts';
+import { returnUrl } from '../notifications/slack/connect-link.ts';
+import { openSlackSending } from '../notifications/slack/sending.ts';
+import { openTelegramSending, type TelegramSettings } from '../notifications/telegram/sending.ts';
 import { openWebhookSending } from '../notifications/webhook/sending.ts';
 import { sendTestDelivery } from '../notifications/webhook/test-delivery.ts';
 import type { QueueBackend } from '../queues/connection.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import { createApp } from './app.ts';
+import { createChatTest } from './chat-test.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { startPingDoor } from './ping-door.ts';
 import { createQueueBoard, QUEUE_BOARD_PATH } from './queue-board.ts';
@@ -27,6 +34,8 @@ export type ServeOptions = {
   registry: Registry;
   log: Logger;
   newId: (prefix: IdPrefix) => string;
+  telegram: TelegramSettings;
+  slack: { clientId: string | null; clientSecret: string | null; apiUrl: string };
   config: Omit<ApiConfig, 'validateResponses'> & { allowPrivateNetwork: boolean; webhookTimeoutSeconds: number; queueBoardPassword: string | null };
 };
 
@@ -38,14 +47,22 @@ const DRAIN_MS = 10_000;
 
 /** Opens the API on its port; rejects when the port is taken or the description does not compile. */
 export async function serveApi(options: ServeOptions): Promise<RunningApi> {
-  const { database, backend, queues, log, config } = options;
+  const { database, backend, queues, log, telegram, slack, config } = options;
   const sending = openWebhookSending({ allowPrivateNetwork: config.allowPrivateNetwork, deadlineMs: config.webhookTimeoutSeconds * 1000 });
+  const slackSending = openSlackSending({ allowPrivateNetwork: config.allowPrivateNetwork, apiUrl: slack.apiUrl, deadlineMs: config.webhookTimeoutSeconds * 1000 });
+  const slackApp = slackAppOf(slack, config.publicUrl);
+  const sendSlack = (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending);
+  const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
   const app = await createApp(
     {
       database,
       rateLimitStore: backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
       onScheduleChange: createScheduleNotifier(queues, () => listCheckRegions(database)),
       sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
+      sendTestMessage: createChatTest({ database, publicUrl: config.publicUrl, sendTelegram, sendSlack, now: Date.now }),
+      enqueueAttempts: (attempts) => queues.enqueueAttempts(attempts),
+      authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
+      sendSlack,
       readVendorPage: createVendorLookUp({
         listRecords: (urls) => listVendorDocumentRecords(database, urls),
         enqueueLookUp: (target) => queues.enqueueLookUp(target),
@@ -77,6 +94,11 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       await closeServer(server).finally(() => sending.agent.destroy());
     },
   };
+}
+
+/** Half an app is none: its links open, and what comes back cannot be exchanged. */
+function slackAppOf({ clientId, clientSecret }: ServeOptions['slack'], publicUrl: string): SlackApp | null {
+  return clientId === null || clientSecret === null ? null : { clientId, clientSecret, returnUrl: returnUrl(publicUrl) };
 }
 
 /** Lets requests under way end, then cuts off who still holds on. */

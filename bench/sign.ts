@@ -8,6 +8,9 @@ import { median } from './figures.ts';
 const WARM_UP_ROUNDS = 3;
 const MESSAGES_A_ROUND = 20_000;
 
+/** What signing and serialising take at most, in microseconds. */
+const SIGNING_US = 30;
+
 /** What one webhook attempt costs before it is sent, envelope, bytes and both signatures, against a bare HMAC of the same bytes, both in turns. */
 export async function sign({ isQuick, report }: BenchContext): Promise<void> {
   const signingSecret = generateSigningSecret(randomBytes);
@@ -33,6 +36,7 @@ export async function sign({ isQuick, report }: BenchContext): Promise<void> {
     const microseconds = median(samples);
     report.figure(`${name}: ${microseconds.toFixed(1)} us, ratio ${(microseconds / bare).toFixed(2)}`);
   }
+  report.bound({ name: 'signing and serialising a delivery', value: median(contestants[1]?.samples ?? []), unit: ' us', atMost: SIGNING_US });
 }
 
 function measure(run: () => unknown): number {

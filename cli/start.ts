@@ -19,6 +19,7 @@ import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
 import { startHeartbeatWatch } from '../workers/processes/heartbeats.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
+import { startTelegram } from '../workers/processes/telegram.ts';
 import type { RunningProcess, Runtime } from '../workers/runtime.ts';
 import { stopAll } from '../workers/stop.ts';
 import { bootstrap, type FirstStart } from './bootstrap.ts';
@@ -81,13 +82,14 @@ async function startDatabase(environment: Environment, { say, closing }: { say: 
 
 /** Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed others first. */
 async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {
-  const { allowPrivateNetwork, agentRegions, dnsResolvers, whoisServer, selfCheckHosts, webhookTimeoutSeconds, deliveryRetrySeconds } = environment;
-  running.unshift(startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }));
+  const { allowPrivateNetwork, agentRegions, dnsResolvers, whoisServer, selfCheckHosts, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack } = environment;
+  running.unshift(startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds, telegram, slackApiUrl: slack.apiUrl }));
   running.unshift(await startEvaluate(runtime));
   for (const region of agentRegions) running.unshift(await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork, selfCheckHosts }));
   running.unshift(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }));
   running.unshift(startHeartbeatWatch(runtime));
   running.unshift(startAgentWatch(runtime));
+  running.unshift(startTelegram(runtime, telegram));
   running.unshift(startMaintain(runtime, environment));
   running.unshift(startClock(runtime));
 }
@@ -103,6 +105,8 @@ async function listen({ runtime, registry, environment }: { runtime: Runtime; re
     registry,
     log,
     newId,
+    telegram,
+    slack,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
   });
 }

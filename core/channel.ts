@@ -19,5 +19,7 @@ export type Channel = {
   urlHost: string | null;
   teamName: string | null;
   channelName: string | null;
+  /** Why the newest delivery came to nothing or the chat was lost, as a sentence, and when (Unix seconds); null while deliveries arrive. */
+  lastError: { text: string; at: number } | null;
   createdAt: number;
 };

@@ -1,7 +1,9 @@
 import type { AgentMessage } from './agent/message.ts';
+import type { ChannelMessage } from './channel-message.ts';
 import type { AdvisoryMessage } from './domain/advisory-message.ts';
 import type { FailingDependency } from './vendor/dependencies.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
+import type { SummaryMessage } from './storm.ts';
 import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from './monitor-state.ts';
 import { type MonitorState } from './state.ts';
 import type { MonitorType } from './monitor.ts';
@@ -38,8 +40,21 @@ export type MonitorMessage = {
   test?: true;
 };
 
-/** Any event as it is stored with its delivery. */
+/** Any event of the service's description, as it is stored with its delivery. */
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
+
+/** What only chats are told: the service's description knows no such event, so that no webhook gets one. */
+export type ChatOnlyMessage = ChannelMessage | SummaryMessage;
+
+/** Any message as it is stored with its delivery. */
+export type StoredMessage = EventMessage | ChatOnlyMessage;
+
+const CHAT_ONLY = ['channel.failing', 'summary'] as const satisfies readonly ChatOnlyMessage['event'][];
+
+/** Whether a stored message is for chats only. */
+export function isChatOnly(message: StoredMessage): message is ChatOnlyMessage {
+  return CHAT_ONLY.some((event) => event === message.event);
+}
 
 /** The body of one webhook POST (D-51). */
 export type Envelope = EventMessage & { delivery_id: string; sent_at: number };

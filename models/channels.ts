@@ -3,6 +3,7 @@ import type { Channel, ChannelStatus, ChannelType } from '../core/channel.ts';
 import type { Database } from './database.ts';
 import type { ChannelRecord } from './records/channel.ts';
 import { inTransaction, runWith, type Run } from './sql.ts';
+import { sealWebhook } from './webhook-secrets.ts';
 
 /** A channel to be stored. `webhook` comes in clear and is sealed here; `connectCode` is what its connect link carries (D-55). */
 export type NewChannel = {
@@ -95,7 +96,8 @@ export async function updateChannel(database: Database, key: ChannelKey, change:
 
 /** Deletes a channel with its deliveries; false when the tenant has no such channel. */
 export async function deleteChannel(database: Database, { tenantId, id }: ChannelKey): Promise<boolean> {
-  return (await database.records.channels.destroy({ where: { id, tenantId } })) > 0;
+  // In a transaction that is repeated: whoever records a delivery that heals the channel locks the delivery first.
+  return (await inTransaction(database, (transaction) => database.records.channels.destroy({ where: { id, tenantId }, transaction }))) > 0;
 }
 
 /**
@@ -131,26 +133,6 @@ export async function listWebhookChannels(run: Run, tenantIds: readonly string[]
   return rows.map((row) => ({ tenantId: row.tenant_id, channelId: row.channel_id }));
 }
 
-/** Opens what a channel's row holds sealed. Throws when its key is not in the ring any more. */
-export function openWebhook(database: Database, sealed: { channelId: string; url: string; signingSecret: string }): { url: string; signingSecret: string } {
-  return {
-    url: database.secrets.open(sealed.url, contextOf(sealed.channelId, 'url')),
-    signingSecret: database.secrets.open(sealed.signingSecret, contextOf(sealed.channelId, 'signing_secret')),
-  };
-}
-
-function sealWebhook(database: Database, id: string, { url, signingSecret }: { url: string; signingSecret: string }) {
-  return {
-    urlHost: new URL(url).host,
-    sealedUrl: database.secrets.seal(url, contextOf(id, 'url')),
-    sealedSigningSecret: database.secrets.seal(signingSecret, contextOf(id, 'signing_secret')),
-  };
-}
-
-function contextOf(channelId: string, field: 'url' | 'signing_secret'): string {
-  return `channel:${channelId}:${field}`;
-}
-
 async function replaceRouting(run: Run, { tenantId, id }: ChannelKey, monitorIds: readonly string[]): Promise<string[]> {
   await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
   if (monitorIds.length === 0) return [];
@@ -173,8 +155,9 @@ async function listRouting(database: Database, channelIds: readonly string[], tr
 }
 
 function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
-  const { id, tenantId, type, name, enabled, status, allMonitors, urlHost, teamName, channelName, createdAt } = record;
-  return { id, tenantId, type, name, enabled, status, allMonitors, monitorIds, urlHost, teamName, channelName, createdAt };
+  const { id, tenantId, type, name, enabled, status, allMonitors, urlHost, teamName, channelName, createdAt, lastError: text, lastErrorAt: atMs } = record;
+  const lastError = text === null || atMs === null ? null : { text, at: Math.floor(atMs / 1000) };
+  return { id, tenantId, type, name, enabled, status, allMonitors, monitorIds, urlHost, teamName, channelName, lastError, createdAt };
 }
 
 function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<ChannelRecord>[] {

@@ -1,11 +1,13 @@
 import type { ChannelStatus, ChannelType } from '../core/channel.ts';
-import type { EventMessage } from '../core/envelope.ts';
-import { openWebhook } from './channels.ts';
+import type { StoredMessage } from '../core/envelope.ts';
+import { HEALED, IS_AILING } from './channel-health.ts';
 import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
+import { readSummary } from './storms.ts';
+import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
-/** One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. */
-export type NewDelivery = { id: string; tenantId: string; channelId: string; monitorId: string | null; message: EventMessage; createdAtMs: number };
+/** One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. It is due at once unless `dueAtMs` says when. */
+export type NewDelivery = { id: string; tenantId: string; channelId: string; monitorId: string | null; message: StoredMessage; createdAtMs: number; dueAtMs?: number };
 
 /** One attempt that its holder alone may make. */
 export type ClaimedAttempt = {
@@ -14,17 +16,25 @@ export type ClaimedAttempt = {
   channelId: string;
   monitorId: string | null;
   channelType: ChannelType;
-  event: EventMessage['event'];
-  message: EventMessage;
+  event: StoredMessage['event'];
+  message: StoredMessage;
   /** From 1; attempts that were cut short by the end of their worker count. */
   attempt: number;
+  /** Attempts of earlier rounds: 0 unless the delivery was asked for again after it had ended. */
+  attemptsBefore: number;
   /** Null where there is none, or where its key is missing from the ring. */
-  webhook: { url: string; signingSecret: string } | null;
+  webhook: OpenedWebhook | null;
+  /** What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook; null for webhooks, and where nothing is connected. */
+  connection: string | null;
   /** Why the channel takes nothing any more; null = it does. */
   refusal: string | null;
-  /** False where nothing else of the channel was due and unclaimed; true may have been overtaken by another's claim. */
-  hasMore: boolean;
 };
+
+/**
+ * What one who asked for an attempt got; null where everything that is due is claimed, or has to wait for its turn. `hasMore` is false where
+ * nothing else of the channel was due and unclaimed; true may have been overtaken by another's claim.
+ */
+export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
 
 /** What came of an attempt, as it is stored. `nextAttemptAtMs` is null unless the outcome is `retry`. */
 export type RecordedAttempt = {
@@ -39,6 +49,19 @@ export type RecordedAttempt = {
   nextAttemptAtMs: number | null;
 };
 
+/** In the order of the parameters of the statement that records attempts, an array each. */
+const RECORDED_COLUMNS = [
+  'deliveryId',
+  'attempt',
+  'outcome',
+  'statusCode',
+  'durationMs',
+  'error',
+  'response',
+  'finishedAtMs',
+  'nextAttemptAtMs',
+] as const satisfies readonly (keyof RecordedAttempt)[];
+
 /** A channel's longest due delivery, the number of its next attempt, and how many of the channel are overdue. */
 export type OverdueChannel = { channelId: string; deliveryId: string; attempt: number; dueAtMs: number; deliveries: number };
 
@@ -52,8 +75,24 @@ const OVERDUE_MS = 10_000;
  */
 const WITHOUT_WAITING = `hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
 
-/** Of the channel $1, at the time $2. */
-const DUE = `channel_id = $1 AND outcome = 'pending' AND next_attempt_at <= $2 AND coalesce(claimed_until, 0) <= $2`;
+/** Whether a delivery `d` of an asked channel `a` is due at the time $2 and nobody's. */
+const IS_DUE = `d.channel_id = a.channel_id AND d.outcome = 'pending' AND d.next_attempt_at <= $2 AND coalesce(d.claimed_until, 0) <= $2`;
+
+/**
+ * Whether `d` has to wait for an earlier delivery of its monitor to its channel that is on its first attempt: not begun, or in somebody's hands.
+ * A claim or a record that is not committed yet leaves the earlier one in either. OFFSET keeps it a look into the index for each candidate:
+ * made a join, it would read all that is pending.
+ */
+const IS_WAITING = `EXISTS (
+  SELECT FROM deliveries e
+  WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.outcome = 'pending' AND e.no < d.no
+    AND (e.attempts = e.attempts_before OR (e.attempts = e.attempts_before + 1 AND e.claimed_until > $2))
+  OFFSET 0)`;
+
+/** Whether a chat has been told something newer of the monitor of `d` while an attempt was under way: then a retry of it is dropped like those that wait. */
+const IS_OLD_NEWS = `(d.event LIKE 'monitor.%' AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type <> 'webhook') AND EXISTS (
+  SELECT FROM transitions t
+  WHERE t.monitor_id = d.monitor_id AND t.sequence > (d.message -> 'detail' ->> 'sequence')::integer AND t.to_state IN ('down', 'degraded', 'unknown', 'up')))`;
 
 type ClaimedRow = {
   id: string;
@@ -61,50 +100,94 @@ type ClaimedRow = {
   channel_id: string;
   monitor_id: string | null;
   type: ChannelType;
-  event: EventMessage['event'];
-  message: EventMessage;
+  event: StoredMessage['event'];
+  message: StoredMessage;
   attempts: number;
+  attempts_before: number;
   enabled: boolean;
   status: ChannelStatus;
   sealed_url: string | null;
   sealed_signing_secret: string | null;
-  has_more: boolean;
+  sealed_previous_secret: string | null;
+  connection: string | null;
 };
 
-/** Writes deliveries, due at once, in the transaction of the change that causes them. */
+type AskedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { asked: string; has_more: boolean };
+
+/** Writes deliveries, in the order given, in the transaction of the change that causes them. */
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await run(
     `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
-     SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, d."createdAtMs", d."createdAtMs"
-     FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message json, "createdAtMs" bigint)`,
+     SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, coalesce(d."dueAtMs", d."createdAtMs"), d."createdAtMs"
+     FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message json, "createdAtMs" bigint, "dueAtMs" bigint)`,
     [JSON.stringify(deliveries)],
   );
 }
 
 /**
- * Claims the next attempt of the channel's longest due delivery for `claimMs` and opens its row; of many that ask at once each gets another
- * delivery. Null when none of the channel's is due that is not claimed already. A claim that its holder never answered for expires, and its
- * attempt stays counted.
+ * Drops what newer news of a monitor makes pointless (D-50): retries of its events to a chat that nobody is making just now. Their outcome is
+ * `superseded`. Run in the transaction that writes the newer ones.
  */
-export async function claimNextDelivery(database: Database, channelId: string, { nowMs, claimMs }: { nowMs: number; claimMs: number }): Promise<ClaimedAttempt | null> {
-  const [row] = await runOn(database.pool)<ClaimedRow>(
-    `WITH next AS (
-       SELECT id FROM deliveries WHERE ${DUE}
-       ORDER BY next_attempt_at, id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
+export async function supersedeRetries(run: Run, news: readonly { channelId: string; monitorId: string }[], nowMs: number): Promise<void> {
+  if (news.length === 0) return;
+  await run(
+    `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
+     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n
+     WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending' AND d.event LIKE 'monitor.%'
+       AND d.attempts > d.attempts_before AND coalesce(d.claimed_until, 0) <= $3`,
+    [news.map(({ channelId }) => channelId), news.map(({ monitorId }) => monitorId), nowMs],
+  );
+}
+
+/**
+ * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery, the longest due first.
+ * The claims come in the order of the names. Of one monitor none is claimed before the first attempt at an earlier delivery is over, so that
+ * nothing but a retry is overtaken. A claim that its holder never answered for expires, and its attempt stays counted.
+ */
+export async function claimDeliveries(database: Database, channelIds: readonly string[], when: { nowMs: number; claimMs: number }): Promise<Claim[]> {
+  const asked = Map.groupBy(channelIds, (channelId) => channelId);
+  const byLanes = Map.groupBy(asked.keys(), (channelId) => asked.get(channelId)?.length ?? 0);
+  const rows: AskedRow[] = [];
+  for (const [lanes, group] of byLanes) rows.push(...(await claimEach(database, { channelIds: group, lanes }, when)));
+  for (const row of rows) {
+    if (row.id !== null && row.message.event === 'summary' && row.message.states.length === 0) row.message = await readSummary(database, row.id, row.message);
+  }
+  const found = Map.groupBy(rows, (row) => row.asked);
+  const withMore = new Set(rows.filter((row) => row.has_more).map((row) => row.asked));
+  return channelIds.map((channelId) => {
+    const row = found.get(channelId)?.shift();
+    return { claimed: row === undefined || row.id === null ? null : claimedOf(database, row), hasMore: withMore.has(channelId) };
+  });
+}
+
+/** Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel. */
+async function claimEach(database: Database, { channelIds, lanes }: { channelIds: readonly string[]; lanes: number }, { nowMs, claimMs }: { nowMs: number; claimMs: number }): Promise<AskedRow[]> {
+  // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
+  return await runOn(database.pool)<AskedRow>(
+    `WITH asked AS (SELECT unnest($1::text[]) AS channel_id), next AS MATERIALIZED (
+       SELECT n.id FROM asked a, LATERAL (
+         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND NOT ${IS_WAITING}
+         ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
+       ) n
      ), ${WITHOUT_WAITING}, claimed AS (
        UPDATE deliveries d SET attempts = d.attempts + 1, claimed_until = $2::bigint + $3
-       FROM next, hurried WHERE d.id = next.id
-       RETURNING d.id, d.tenant_id, d.channel_id, d.monitor_id, d.event, d.message, d.attempts
+       FROM hurried WHERE d.id = ANY (ARRAY (SELECT id FROM next))
+       RETURNING d.id, d.tenant_id, d.channel_id, d.monitor_id, d.event, d.message, d.attempts, d.attempts_before, d.next_attempt_at
      ), opened AS (
        INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
      )
-     SELECT claimed.*, c.type, c.enabled, c.status, c.sealed_url, c.sealed_signing_secret,
-            EXISTS (SELECT FROM deliveries WHERE ${DUE} AND id <> claimed.id) AS has_more
-     FROM claimed JOIN channels c ON c.id = claimed.channel_id`,
-    [channelId, nowMs, claimMs],
+     SELECT a.channel_id AS asked, claimed.*, c.type, CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
+            c.enabled, c.status, c.sealed_url, c.sealed_signing_secret,
+            CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS sealed_previous_secret,
+            EXISTS (SELECT FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM next))) AS has_more
+     FROM asked a LEFT JOIN (claimed JOIN channels c ON c.id = claimed.channel_id AND c.id = ANY ($1)) ON claimed.channel_id = a.channel_id
+     ORDER BY claimed.next_attempt_at, claimed.id`,
+    [channelIds, nowMs, claimMs, lanes],
   );
-  if (row === undefined) return null;
+}
+
+function claimedOf(database: Database, row: ClaimedRow): ClaimedAttempt {
   return {
     deliveryId: row.id,
     tenantId: row.tenant_id,
@@ -114,30 +197,43 @@ export async function claimNextDelivery(database: Database, channelId: string, {
     event: row.event,
     message: row.message,
     attempt: row.attempts,
+    attemptsBefore: row.attempts_before,
     webhook: openSecrets(database, row),
+    connection: row.connection,
     refusal: refusalOf(row),
-    hasMore: row.has_more,
   };
 }
 
 /**
- * Writes what came of a claimed attempt and what becomes of its delivery, in one statement. False when the claim had expired and
- * another attempt was begun since: then only the attempt is recorded, and the delivery stays the other's.
+ * Writes what came of claimed attempts and what becomes of their deliveries, in one statement; says of each whether the delivery was still its
+ * own. False where its claim had expired and another attempt was begun since: then only the attempt is recorded, and the delivery stays the
+ * other's. A retry to a chat that has newer news of the monitor by now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no statement more.
  */
-export async function recordAttempt(database: Database, made: RecordedAttempt): Promise<boolean> {
-  const rows = await runOn(database.pool)<{ id: string }>(
-    `WITH ${WITHOUT_WAITING}, recorded AS (
-       UPDATE delivery_attempts SET duration_ms = $3, outcome = $4, status_code = $5, error = $6, response = $7
-       WHERE delivery_id = $1 AND attempt = $2
+export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
+  // Asked for by `outcome`, the planner may read the whole index of what is pending, of which its statistics know nothing in a storm.
+  const rows = await runOn(database.pool)<{ id: string; attempts: number }>(
+    `WITH made AS MATERIALIZED (
+       SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[], $7::text[], $8::bigint[], $9::bigint[])
+         AS m (delivery_id, attempt, outcome, status_code, duration_ms, error, response, finished_at, next_attempt_at)
+     ), ${WITHOUT_WAITING}, recorded AS (
+       UPDATE delivery_attempts a SET duration_ms = m.duration_ms, outcome = m.outcome, status_code = m.status_code, error = m.error, response = m.response
+       FROM made m WHERE a.delivery_id = m.delivery_id AND a.attempt = m.attempt
+     ), healed AS (
+       UPDATE channels SET ${HEALED}
+       WHERE id = ANY (ARRAY (
+         SELECT id FROM channels
+         WHERE id IN (SELECT d.channel_id FROM deliveries d JOIN made m ON m.delivery_id = d.id WHERE m.outcome = 'delivered') AND ${IS_AILING}
+         ORDER BY id FOR NO KEY UPDATE))
      )
-     UPDATE deliveries
-     SET outcome = CASE $4::text WHEN 'retry' THEN 'pending' ELSE $4 END, claimed_until = NULL,
-         next_attempt_at = coalesce($8::bigint, next_attempt_at), finished_at = CASE $4::text WHEN 'retry' THEN NULL ELSE $9::bigint END
-     FROM hurried WHERE id = $1 AND attempts = $2 AND outcome = 'pending'
-     RETURNING id`,
-    [made.deliveryId, made.attempt, made.durationMs, made.outcome, made.statusCode, made.error, made.response, made.nextAttemptAtMs, made.finishedAtMs],
+     UPDATE deliveries d
+     SET outcome = CASE WHEN m.outcome <> 'retry' THEN m.outcome WHEN ${IS_OLD_NEWS} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
+         next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry' OR ${IS_OLD_NEWS} THEN m.finished_at END
+     FROM hurried, made m WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
+     RETURNING d.id, d.attempts`,
+    RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
   );
-  return rows.length > 0;
+  const recorded = new Set(rows.map(({ id, attempts }) => `${id}-${attempts}`));
+  return made.map(({ deliveryId, attempt }) => recorded.has(`${deliveryId}-${attempt}`));
 }
 
 /**
@@ -171,7 +267,12 @@ export async function countPendingDeliveries(database: Database): Promise<{ pend
 function openSecrets(database: Database, row: ClaimedRow): ClaimedAttempt['webhook'] {
   if (row.sealed_url === null || row.sealed_signing_secret === null) return null;
   try {
-    return openWebhook(database, { channelId: row.channel_id, url: row.sealed_url, signingSecret: row.sealed_signing_secret });
+    return openWebhook(database, {
+      channelId: row.channel_id,
+      url: row.sealed_url,
+      signingSecret: row.sealed_signing_secret,
+      previousSecret: row.sealed_previous_secret,
+    });
   } catch {
     return null;
   }

@@ -15,7 +15,7 @@ export function generateConnectCode(randomBytes: (size: number) => Buffer, nowMs
   return { code, fingerprint: fingerprintOf(code), expiresAtSeconds: Math.floor(nowMs / 1000) + LIFETIME_SECONDS };
 }
 
-/** SHA-256 of a code: what the database holds, so that a stolen table connects nothing. */
-function fingerprintOf(code: string): Buffer {
+/** The fingerprint of a code, SHA-256: what the database holds, so that a stolen table connects nothing. */
+export function fingerprintOf(code: string): Buffer {
   return createHash('sha256').update(code).digest();
 }

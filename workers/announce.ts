@@ -19,7 +19,8 @@ export async function announce(
     );
   }
   try {
-    await queues.enqueueAttempts(recorded.deliveries);
+    // A job waits for the last of its deliveries, and a summary is due later than the rest.
+    for (const due of Map.groupBy(recorded.deliveries, ({ dueAtMs }) => dueAtMs).values()) await queues.enqueueAttempts(due);
   } catch (error) {
     log.warn({ err: error, deliveries: recorded.deliveries.length }, 'delivery.not_queued');
   }

@@ -1,10 +1,19 @@
 import type { ChannelType } from '../core/channel.ts';
+import { buildAlert } from '../core/chat/alert.ts';
+import type { ChatMessage } from '../core/chat/message.ts';
+import { isChatOnly } from '../core/envelope.ts';
 import { nextAttemptDelayMs } from '../core/retry-timetable.ts';
 import type { Database } from '../models/database.ts';
-import { claimNextDelivery, recordAttempt, type ClaimedAttempt } from '../models/deliveries.ts';
+import { claimDeliveries, recordAttempts, type Claim, type ClaimedAttempt, type RecordedAttempt } from '../models/deliveries.ts';
+import { disconnectChannel, moveChat } from '../models/chat-connections.ts';
+import { runOn } from '../models/sql.ts';
+import { openSlackWebhook } from '../models/slack-connections.ts';
 import type { AttemptOutcome, AttemptResult } from '../notifications/attempt-result.ts';
+import { NOTHING_MORE, type ChatAttempt } from '../notifications/chat-attempt.ts';
 import type { WebhookDelivery } from '../notifications/webhook/attempt.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
+import type { FailedDelivery } from './deliver/channel-health.ts';
+import { createBatched, type Batched } from './deliver/batcher.ts';
 import { createChannelLanes, type ChannelLanes } from './deliver/channel-lanes.ts';
 
 /** Of pino, what is needed here. */
@@ -13,6 +22,9 @@ export type DeliveryLog = { info: (fields: object, text: string) => void; warn: 
 export type DeliverOptions = {
   database: Database;
   sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
+  /** Null while the installation has no bot. */
+  sendTelegram: ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null;
+  sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /** Milliseconds within which an attempt ends by itself. */
   deadlineMs: number;
   /** The wait before each retry, in seconds. */
@@ -22,6 +34,8 @@ export type DeliverOptions = {
   now: () => number;
   /** Draws from [0, 1). */
   random: () => number;
+  /** Told of each delivery that came to nothing at its receiver, once that is committed. */
+  noteFailure: (failed: FailedDelivery) => Promise<void>;
   log: DeliveryLog;
   onAttempt?: (outcome: AttemptOutcome, durationMs: number) => void;
 };
@@ -37,61 +51,98 @@ const CLAIM_MARGIN_MS = 7000;
 export function createDeliverer(options: DeliverOptions): ChannelLanes {
   const { database, now } = options;
   const claimMs = options.deadlineMs + CLAIM_MARGIN_MS;
+  const record = createBatched<RecordedAttempt, boolean>((made) => recordAttempts(database, made));
   return createChannelLanes<ClaimedAttempt>({
-    claim: (channelId) => claimNextDelivery(database, channelId, { nowMs: now(), claimMs }),
-    attempt: (claimed) => attemptDelivery(claimed, options),
+    claim: createBatched<string, Claim>((channelIds) => claimDeliveries(database, channelIds, { nowMs: now(), claimMs })),
+    attempt: (claimed) => attemptDelivery(claimed, { ...options, record }),
   });
 }
 
-async function attemptDelivery(claimed: ClaimedAttempt, options: DeliverOptions): Promise<AttemptOutcome | 'skipped'> {
-  const { deliveryId, channelId, attempt } = claimed;
-  const result = refuse(claimed, options) ?? (await send(claimed, options));
-  const retryInMs = result.outcome === 'retry' ? nextAttemptDelayMs({ attempt, random: options.random(), timetableSeconds: options.retrySeconds }) : null;
+type Recording = DeliverOptions & { record: Batched<RecordedAttempt, boolean> };
+
+async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Promise<AttemptOutcome | 'skipped'> {
+  const { deliveryId, channelId, attempt, attemptsBefore } = claimed;
+  const refused = refuse(claimed, options);
+  const result = refused ?? (await send(claimed, options));
+  const timetableMs = result.outcome === 'retry' ? nextAttemptDelayMs({ attempt: attempt - attemptsBefore, random: options.random(), timetableSeconds: options.retrySeconds }) : null;
+  // Whoever asks to be left alone for longer would only refuse once more.
+  const retryInMs = timetableMs === null ? null : Math.max(timetableMs, result.retryAfterMs ?? 0);
   const outcome = result.outcome === 'retry' && retryInMs === null ? 'failed' : result.outcome;
   const finishedAtMs = options.now();
   const nextAttemptAtMs = retryInMs === null ? null : finishedAtMs + retryInMs;
-  const isRecorded = await recordAttempt(options.database, { ...result, outcome, deliveryId, attempt, finishedAtMs, nextAttemptAtMs });
+  const isRecorded = await options.record({ ...result, outcome, deliveryId, attempt, finishedAtMs, nextAttemptAtMs });
   report(options, claimed, { ...result, outcome });
+  await heedChat(options, claimed, result);
   if (!isRecorded) return 'skipped';
+  // A lost chat has its own mark, and an alert that was never sent says nothing of its receiver.
+  if (outcome === 'failed' && refused === null && result.channelProblem === null) await options.noteFailure({ channelId, error: result.error ?? 'Failed without a reason', atMs: finishedAtMs });
   if (nextAttemptAtMs !== null) await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: nextAttemptAtMs });
   return outcome;
 }
 
-/** Ends what cannot or must not be sent any more; null for everything else. */
-function refuse(claimed: ClaimedAttempt, { retrySeconds }: DeliverOptions): AttemptResult | null {
-  // Our own crash is no fault of the receiver's: it is made up for once even after the last attempt, and never again.
-  const lastAttempt = retrySeconds.length + 2;
-  const error = claimed.refusal ?? (claimed.attempt > lastAttempt ? 'Given up: the attempts before were cut short' : null);
-  return error === null ? null : { outcome: 'failed', statusCode: null, durationMs: 0, error, response: null };
+/** What an attempt says of its chat holds for all that is sent there later. */
+async function heedChat({ database, now, log }: DeliverOptions, { channelId, connection }: ClaimedAttempt, { channelProblem, movedTo }: ChatAttempt): Promise<void> {
+  if (connection === null) return;
+  if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
+  if (channelProblem === null) return;
+  const isLost = await disconnectChannel(database, { channelId, connection: movedTo ?? connection, problem: channelProblem, nowMs: now() });
+  if (isLost) log.warn({ channel_id: channelId, error: channelProblem }, 'channel.disconnected');
 }
 
-async function send(claimed: ClaimedAttempt, options: DeliverOptions): Promise<AttemptResult> {
+/** Ends what cannot or must not be sent any more; null for everything else. */
+function refuse(claimed: ClaimedAttempt, { retrySeconds }: DeliverOptions): ChatAttempt | null {
+  // Our own crash is no fault of the receiver's: it is made up for once even after the last attempt, and never again.
+  const lastAttempt = retrySeconds.length + 2;
+  const error = claimed.refusal ?? (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Given up: the attempts before were cut short' : null);
+  return error === null ? null : unsent('failed', error);
+}
+
+function unsent(outcome: 'retry' | 'failed', error: string): ChatAttempt {
+  return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
+}
+
+async function send(claimed: ClaimedAttempt, options: DeliverOptions): Promise<ChatAttempt> {
   const startedAtMs = options.now();
   try {
     return await SENDERS[claimed.channelType](claimed, options);
   } catch (error) {
     options.log.warn({ err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt }, 'delivery.broke_off');
-    return { outcome: 'retry', statusCode: null, durationMs: options.now() - startedAtMs, error: 'The attempt broke off inside the service', response: null };
+    return { ...unsent('retry', 'The attempt broke off inside the service'), durationMs: options.now() - startedAtMs };
   }
 }
 
-type Send = (claimed: ClaimedAttempt, options: DeliverOptions) => Promise<AttemptResult>;
+type Send = (claimed: ClaimedAttempt, options: DeliverOptions) => Promise<ChatAttempt>;
 
 const SENDERS = {
   webhook: sendToWebhook,
-  telegram: refuseType,
-  slack: refuseType,
+  telegram: sendToTelegram,
+  slack: sendToSlack,
 } as const satisfies Record<ChannelType, Send>;
 
-async function sendToWebhook({ webhook, deliveryId, attempt, message }: ClaimedAttempt, { sendWebhook }: DeliverOptions): Promise<AttemptResult> {
+async function sendToWebhook({ webhook, deliveryId, attempt, message }: ClaimedAttempt, { sendWebhook }: DeliverOptions): Promise<ChatAttempt> {
   // The operator can bring the key back, so this is retried.
-  if (webhook === null) return { outcome: 'retry', statusCode: null, durationMs: 0, error: 'The URL of the channel cannot be read with the present SECRET_KEYS', response: null };
-  return await sendWebhook({ ...webhook, deliveryId, attempt, message });
+  if (webhook === null) return unsent('retry', 'The URL of the channel cannot be read with the present SECRET_KEYS');
+  if (isChatOnly(message)) return unsent('failed', `${message.event} is told to chats only`);
+  return { ...NOTHING_MORE, ...(await sendWebhook({ ...webhook, deliveryId, attempt, message })) };
 }
 
-/** Such a channel stays pending, so that no delivery is made for it; one that is there all the same ends with a reason. */
-function refuseType({ channelType }: ClaimedAttempt): Promise<AttemptResult> {
-  return Promise.resolve({ outcome: 'failed', statusCode: null, durationMs: 0, error: `This installation sends nothing to channels of type ${channelType}`, response: null });
+async function sendToTelegram({ connection, message }: ClaimedAttempt, { sendTelegram, now }: DeliverOptions): Promise<ChatAttempt> {
+  // The operator can bring the bot back.
+  if (sendTelegram === null) return unsent('retry', 'This installation has no Telegram bot at the moment');
+  if (connection === null) return unsent('failed', 'The channel has no chat');
+  return await sendTelegram(connection, buildAlert(message, now()));
+}
+
+async function sendToSlack({ channelId, connection, message }: ClaimedAttempt, { database, sendSlack, now }: DeliverOptions): Promise<ChatAttempt> {
+  if (connection === null) return unsent('failed', 'The channel has no webhook');
+  let webhookUrl: string;
+  try {
+    webhookUrl = openSlackWebhook(database, { channelId, sealedUrl: connection });
+  } catch {
+    // The operator can bring the key back.
+    return unsent('retry', 'The webhook of the channel cannot be read with the present SECRET_KEYS');
+  }
+  return await sendSlack(webhookUrl, buildAlert(message, now()));
 }
 
 /** The row is there already: a queue that is away costs the retry its punctuality, not its existence. */

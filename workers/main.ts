@@ -15,6 +15,7 @@ import { startDeliver } from './processes/deliver.ts';
 import { startEvaluate } from './processes/evaluate.ts';
 import { startHeartbeatWatch } from './processes/heartbeats.ts';
 import { startMaintain } from './processes/maintain.ts';
+import { startTelegram } from './processes/telegram.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 import { stopAll } from './stop.ts';
 
@@ -30,10 +31,10 @@ const PROCESSES: Readonly<Record<string, Start>> = {
     startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }),
   ],
   evaluate: async (runtime) => [await startEvaluate(runtime)],
-  deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds }) => [
-    startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds }),
+  deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack }) => [
+    startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds, telegram, slackApiUrl: slack.apiUrl }),
   ],
-  maintain: (runtime, environment) => [startMaintain(runtime, environment), startHeartbeatWatch(runtime), startAgentWatch(runtime)],
+  maintain: (runtime, environment) => [startMaintain(runtime, environment), startHeartbeatWatch(runtime), startAgentWatch(runtime), startTelegram(runtime, environment.telegram)],
   clock: (runtime) => [startClock(runtime)],
 };
 

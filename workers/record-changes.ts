@@ -10,6 +10,7 @@ import type { IdPrefix } from '../models/ids.ts';
 import type { Run } from '../models/sql.ts';
 import { recordTransitions, type DecidedTransition, type WithIncident } from '../models/transitions.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
+import { writeChatNews, type ChatNews } from './chat-news.ts';
 
 /** A monitor as it was locked, and what it went through, in order. */
 export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
@@ -43,9 +44,11 @@ export async function recordChanges(
   );
   const recorded = await recordTransitions(run, decided);
   await storeMonitorStates(run, moved.flatMap(stateAfter));
-  const deliveries = recorded.flatMap((told) => deliveriesOf({ ...told, routes: routes.get(told.monitor.id) ?? [] }, tools));
-  await insertDeliveries(run, deliveries);
-  return { transitions: recorded.map(transitionOf), deliveries: deliveries.map(firstAttempt) };
+  const told = recorded.flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
+  const toWebhooks = told.filter(({ isChat }) => !isChat).map(({ delivery }) => delivery);
+  await insertDeliveries(run, toWebhooks);
+  const toChats = await writeChatNews(run, told.filter(({ isChat }) => isChat).map(({ delivery }) => delivery), tools);
+  return { transitions: recorded.map(transitionOf), deliveries: [...toWebhooks, ...toChats].map(firstAttempt) };
 }
 
 function stateAfter({ monitor, changes }: ChangedMonitor) {
@@ -57,9 +60,9 @@ function transitionOf({ monitor, sequence, change, incident }: DecidedTransition
   return { tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null };
 }
 
-/** The first attempt of a delivery, due at once. */
-export function firstAttempt({ id, channelId, createdAtMs }: NewDelivery): DueAttempt {
-  return { deliveryId: id, channelId, attempt: 1, dueAtMs: createdAtMs };
+/** The first attempt of a delivery, due at once unless that says when. */
+export function firstAttempt({ id, channelId, createdAtMs, dueAtMs }: NewDelivery): DueAttempt {
+  return { deliveryId: id, channelId, attempt: 1, dueAtMs: dueAtMs ?? createdAtMs };
 }
 
 /** What the monitors that go down depend on, vendors that changed in this very batch as they are after it; most batches ask nothing. */
@@ -83,12 +86,15 @@ type Told = WithIncident & {
   routes: readonly Route[];
 };
 
-function deliveriesOf({ monitor, change, culprits, sequence, incident, routes }: Told, tools: RecordingTools): NewDelivery[] {
+function deliveriesOf({ monitor, change, culprits, sequence, incident, routes }: Told, tools: RecordingTools): { isChat: boolean; delivery: ChatNews }[] {
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
   const message = buildMonitorMessage({ event, monitor: { id, name, type, target }, change, culprits, sequence, incident, publicUrl: tools.publicUrl });
   return routes
     .filter((route) => hears(route.type, change))
-    .map((route) => ({ id: tools.newId('dlv'), tenantId, channelId: route.channelId, monitorId: id, message, createdAtMs: change.detectedAtMs }));
+    .map((route) => ({
+      isChat: route.type !== 'webhook',
+      delivery: { id: tools.newId('dlv'), tenantId, channelId: route.channelId, monitorId: id, message, createdAtMs: change.detectedAtMs },
+    }));
 }

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestHandler } from 'express';
+import type { Channel } from '../../core/channel.ts';
 import { createChannel, deleteChannel, findChannel, listChannels, updateChannel } from '../../models/channels.ts';
+import type { Database } from '../../models/database.ts';
 import { listOwnMonitorIds } from '../../models/monitors.ts';
-import { accept, badRequest, notFound } from '../api-error.ts';
+import { findWebhook, openWebhook, rotateSigningSecret, type OpenedWebhook, type SealedWebhook } from '../../models/webhook-secrets.ts';
+import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
+import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
+import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import { readChannelCreate, readChannelPatch } from '../channel-input.ts';
 import { connectChannel } from '../channel-connection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -46,12 +51,9 @@ export function createChannelHandler(dependencies: ApiDependencies): RequestHand
 }
 
 /** `GET /channels/{id}` */
-export function getChannelHandler({ database }: ApiDependencies): RequestHandler {
+export function getChannelHandler(dependencies: ApiDependencies): RequestHandler {
   return async (request, response) => {
-    const id = idOf(request);
-    const channel = await findChannel(database, { tenantId: callerOf(response).tenantId, id });
-    if (channel === null) throw notFound('channel', id);
-    response.json(presentChannel(channel));
+    response.json(presentChannel(await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) })));
   };
 }
 
@@ -60,8 +62,7 @@ export function updateChannelHandler(dependencies: ApiDependencies): RequestHand
   const { database } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const current = await findChannel(database, key);
-    if (current === null) throw notFound('channel', key.id);
+    const current = await getOwnChannel(dependencies, key);
     // The type cannot change any more, so that the patch can be judged before the row is locked.
     const patch = accept(readChannelPatch(request.body, current.type));
     await requireOwnMonitors(dependencies, key.tenantId, patch.monitorIds ?? []);
@@ -77,6 +78,56 @@ export function deleteChannelHandler({ database }: ApiDependencies): RequestHand
     if (!(await deleteChannel(database, key))) throw notFound('channel', key.id);
     response.json({ ok: true });
   };
+}
+
+/** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
+export function testChannelHandler(dependencies: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const channel = await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) });
+    const { error, statusCode, durationMs } = channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
+    if (error !== null) throw badRequest(error);
+    response.json({ ok: true, status_code: statusCode, duration_ms: durationMs });
+  };
+}
+
+/** `POST /channels/{id}/rotate-secret`: the only place beside the creation that shows a secret. */
+export function rotateSecretHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, now } = dependencies;
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const { type } = await getOwnChannel(dependencies, key);
+    if (type !== 'webhook') throw badRequest(`signing secrets apply to webhook channels only, and channel ${key.id} is of type ${type}`);
+    const signingSecret = generateSigningSecret(randomBytes);
+    if (!(await rotateSigningSecret(database, key, { signingSecret, nowMs: now() }))) throw notFound('channel', key.id);
+    response.json({ signing_secret: signingSecret });
+  };
+}
+
+async function testWebhook({ database, sendTestDelivery, makeId, config, now }: ApiDependencies, { tenantId, id }: Channel): Promise<TestResult> {
+  const webhook = await findWebhook(database, { tenantId, id }, now());
+  if (webhook === null) throw notFound('channel', id);
+  return await sendTestDelivery({ ...openOrRefuse(database, webhook), deliveryId: makeId('dlv'), publicUrl: config.publicUrl });
+}
+
+/** A key that has left the ring is the operator's to bring back: deliveries say the same. */
+function openOrRefuse(database: Database, webhook: SealedWebhook): OpenedWebhook {
+  try {
+    return openWebhook(database, webhook);
+  } catch {
+    throw badRequest('test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS');
+  }
+}
+
+async function testChat({ sendTestMessage }: ApiDependencies, channel: Channel): Promise<TestResult> {
+  const result = channel.status === 'connected' ? await sendTestMessage(channel) : null;
+  if (result === null) throw conflict(`channel ${channel.id} is not connected: connect it first`);
+  return result;
+}
+
+async function getOwnChannel({ database }: ApiDependencies, key: { tenantId: string; id: string }): Promise<Channel> {
+  const channel = await findChannel(database, key);
+  if (channel === null) throw notFound('channel', key.id);
+  return channel;
 }
 
 async function requireOwnMonitors({ database }: ApiDependencies, tenantId: string, monitorIds: readonly string[]): Promise<void> {

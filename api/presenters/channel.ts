@@ -15,5 +15,6 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     url_host: channel.urlHost,
     team_name: channel.teamName,
     channel_name: channel.channelName,
+    ...(channel.lastError !== null && { last_error: channel.lastError.text, last_error_at: channel.lastError.at }),
   };
 }

@@ -15,6 +15,9 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   channelName: CreationOptional<string | null>;
   sealedUrl: CreationOptional<string | null>;
   sealedSigningSecret: CreationOptional<string | null>;
+  lastError: CreationOptional<string | null>;
+  /** Unix milliseconds. */
+  lastErrorAt: CreationOptional<number | null>;
   createdAt: number;
 }
 
@@ -33,6 +36,8 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     channelName: DataTypes.TEXT,
     sealedUrl: DataTypes.TEXT,
     sealedSigningSecret: DataTypes.TEXT,
+    lastError: DataTypes.TEXT,
+    lastErrorAt: DataTypes.BIGINT,
     createdAt: { type: DataTypes.BIGINT, allowNull: false },
   });
 }

@@ -1,11 +1,10 @@
+import { sealState, type StateSealing } from './state.ts';
+
 /** The client that links name while the installation has none of its own: such a channel stays pending. */
 const PLACEHOLDER_CLIENT = 'spotcheck';
 
 /** Where Slack sends people back to after they have chosen a channel, below the public URL. */
-const RETURN_PATH = '/connect/slack';
-
-/** The purpose that a state is sealed for: a value sealed for anything else is no state. */
-const STATE_CONTEXT = 'slack:state';
+export const SLACK_RETURN_PATH = '/connect/slack';
 
 export type SlackLinkOptions = {
   code: string;
@@ -14,8 +13,7 @@ export type SlackLinkOptions = {
   clientId: string | null;
   /** Base of links, without a slash at its end. */
   publicUrl: string;
-  /** Authenticated encryption under the installation's key ring: nobody else can make a state, or read one. */
-  seal: (plain: string, context: string) => string;
+  seal: StateSealing['seal'];
 };
 
 /** The link that finishes connecting a Slack channel: OAuth v2 with `incoming-webhook` and a sealed state that carries the code and when it expires (D-55). */
@@ -23,7 +21,12 @@ export function buildSlackLink({ code, expiresAtSeconds, clientId, publicUrl, se
   const link = new URL('https://slack.com/oauth/v2/authorize');
   link.searchParams.set('client_id', clientId ?? PLACEHOLDER_CLIENT);
   link.searchParams.set('scope', 'incoming-webhook');
-  link.searchParams.set('redirect_uri', `${publicUrl}${RETURN_PATH}`);
-  link.searchParams.set('state', seal(JSON.stringify({ code, expires_at: expiresAtSeconds }), STATE_CONTEXT));
+  link.searchParams.set('redirect_uri', returnUrl(publicUrl));
+  link.searchParams.set('state', sealState({ code, expiresAtSeconds }, seal));
   return link.href;
+}
+
+/** The address that Slack sends people back to; the exchange of their code must name the very same. */
+export function returnUrl(publicUrl: string): string {
+  return `${publicUrl}${SLACK_RETURN_PATH}`;
 }

@@ -2,18 +2,25 @@ import type { Agent } from 'node:https';
 import { sealEnvelope, type EventMessage } from '../../core/envelope.ts';
 import type { FailureCause } from '../../net/failure.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
+import { keepAnswer } from '../answer-text.ts';
 import type { AttemptOutcome, AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
 import { findUrlProblem } from './url.ts';
 
-/** One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. */
-export type WebhookDelivery = { url: string; signingSecret: string; deliveryId: string; attempt: number; message: EventMessage };
+/** One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A `previousSecret` signs as well. */
+export type WebhookDelivery = { url: string; signingSecret: string; previousSecret?: string | null; deliveryId: string; attempt: number; message: EventMessage };
 
 /** What attempts are made with. `deadlineMs` spans the whole exchange; `agent` keeps connections for first attempts to share. */
 export type WebhookSending = { http: HttpClient; agent: Agent; deadlineMs: number; now: () => number };
 
-/** How much of an answer's body is kept, in bytes; the connection is closed on the rest. */
-const RESPONSE_LIMIT = 1024;
+/**
+ * How much of an answer's body is read, in bytes; the connection is closed on the rest. More than is kept, so that a quoted URL is never cut in
+ * two before it is struck out.
+ */
+const RESPONSE_LIMIT = 4096;
+
+/** A part of a URL that is shorter than this, in characters, is struck out of answers only where the whole path is quoted. */
+const SHORTEST_KEY = 8;
 
 /** What a failed exchange means (D-50): only what our own rules refuse will not go better another time. */
 const OUTCOME_OF_FAILURE = {
@@ -47,7 +54,7 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
   }
   const outcome = outcomeOfStatus(exchange.status);
   const error = outcome === 'delivered' ? null : describeStatus(exchange.status);
-  return { outcome, statusCode: exchange.status, durationMs, error, response: printable(exchange.body) };
+  return { outcome, statusCode: exchange.status, durationMs, error, response: exchange.body.length === 0 ? null : keepAnswer(exchange.body, secretsOf(delivery)) };
 }
 
 type Posted = {
@@ -83,7 +90,7 @@ async function postOnce(delivery: WebhookDelivery, { http, deadlineMs, now }: We
     // Little is kept of the answer, and it shall be readable as it comes.
     'Accept-Encoding': 'identity',
     'User-Agent': 'Spotcheck/1 (webhook)',
-    ...signDelivery({ body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) }, delivery.signingSecret),
+    ...signDelivery({ body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) }, delivery.signingSecret, delivery.previousSecret),
   };
   let statusCode: number | null = null;
   const bodyLimit = (status: number): number => {
@@ -104,8 +111,23 @@ function describeStatus(status: number): string {
   return `The endpoint answered ${status}`;
 }
 
-/** Whatever a receiver sends shall be safe to store and show: control characters, NUL above all, and broken UTF-8 are replaced. */
-function printable(body: Buffer): string | null {
-  const text = body.toString('utf8').replaceAll(/[^\P{Cc}\t\n]/gu, '\u{FFFD}');
-  return text === '' ? null : text;
+/**
+ * What an answer must not show, longest first: servers like to quote the path that they were asked for, and in it the key. Short parts of a path
+ * are words, not keys.
+ */
+function secretsOf({ url, signingSecret, previousSecret }: WebhookDelivery): string[] {
+  const { href, pathname, search } = new URL(url);
+  const values = search.slice(1).split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const parts = [...pathname.split('/'), ...values].filter((part) => part.length >= SHORTEST_KEY);
+  const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
+  const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, decoded(text)]);
+  return [signingSecret, ...(previousSecret ? [previousSecret] : []), ...shown].toSorted((a, b) => b.length - a.length);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -1,13 +1,21 @@
 import { buildTestMessage } from '../../core/envelope.ts';
+import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';
 
-/** A webhook to be tried before it is saved. `publicUrl` is the base of links, without a slash at its end. */
-export type TestedWebhook = { url: string; signingSecret: string; deliveryId: string; publicUrl: string };
+/** A webhook to be tried, before it is saved or whenever its owner asks. `publicUrl` is the base of links, without a slash at its end. */
+export type TestedWebhook = { url: string; signingSecret: string; previousSecret?: string | null; deliveryId: string; publicUrl: string };
 
-/** Sends the test delivery of a new webhook, once (D-52). Null when it was answered 2xx in time, otherwise a text that starts with `test delivery failed` and names the cause. */
-export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookSending): Promise<string | null> {
-  const { url, signingSecret, deliveryId, publicUrl } = webhook;
+/** What came of a test. `error` is null when it was taken, otherwise a text that starts with `test delivery failed` and names the cause. */
+export type TestResult = Pick<AttemptResult, 'error' | 'statusCode' | 'durationMs'>;
+
+/** Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. */
+export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookSending): Promise<TestResult> {
+  const { publicUrl, ...delivery } = webhook;
   const message = buildTestMessage({ nowMs: sending.now(), publicUrl });
-  const { error } = await attemptWebhook({ url, signingSecret, deliveryId, attempt: 1, message }, sending);
-  return error === null ? null : `test delivery failed: ${error}`;
+  return testResultOf(await attemptWebhook({ ...delivery, attempt: 1, message }, sending));
+}
+
+/** What came of one attempt at any channel, told as that of a test. */
+export function testResultOf({ error, statusCode, durationMs }: AttemptResult): TestResult {
+  return { error: error === null ? null : `test delivery failed: ${error}`, statusCode, durationMs };
 }

@@ -17,6 +17,7 @@ import { createIdSource } from '../../models/ids.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { createTenant } from '../../models/tenants.ts';
 import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';
+import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 
@@ -43,6 +44,8 @@ export type ApiServer = {
   testDeliveryFailures: Map<string, string>;
   /** Results of agents on their way to the evaluator. */
   submittedResults: ResultPayload[];
+  /** Attempts whose jobs were to be added. */
+  enqueuedAttempts: DueAttempt[];
   logLines: Record<string, unknown>[];
   anonymous: Call;
   account(plan?: Plan): Promise<Account>;
@@ -77,6 +80,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
   const testDeliveries: TestedWebhook[] = [];
   const testDeliveryFailures: ApiServer['testDeliveryFailures'] = new Map();
   const submittedResults: ResultPayload[] = [];
+  const enqueuedAttempts: DueAttempt[] = [];
   const logLines: Record<string, unknown>[] = [];
   const closers: (() => Promise<void>)[] = [];
 
@@ -91,8 +95,12 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       onScheduleChange: async (change) => void scheduleChanges.push(change),
       sendTestDelivery: async (webhook) => {
         testDeliveries.push(webhook);
-        return testDeliveryFailures.get(webhook.url) ?? null;
+        return { error: testDeliveryFailures.get(webhook.url) ?? null, statusCode: 204, durationMs: 12 };
       },
+      sendTestMessage: async () => null,
+      enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),
+      authorizeSlack: null,
+      sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
       readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
       submitResults: async (results) => void submittedResults.push(...results),
       isQueueReachable: async () => true,
@@ -127,6 +135,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
     testDeliveries,
     testDeliveryFailures,
     submittedResults,
+    enqueuedAttempts,
     logLines,
     anonymous: callWith(null),
     async account(plan = 'pro') {

@@ -44,6 +44,8 @@ const badMonitor = fc.tuple(objectOf(MONITOR_FIELDS, nasty), checkSpec, fc.boole
 const badChannel = objectOf(CHANNEL_FIELDS, nasty).map((fields): object => ({ ...fields, ...UNKNOWN }));
 const noObject = fc.oneof(fc.constantFrom<unknown>(null, 1, 'x', true, []), fc.array(fc.jsonValue()));
 
+const badReplay = objectOf(['since', 'until'], nasty).map((fields): object => ({ ...fields, ...UNKNOWN }));
+
 /** Texts that are no JSON, or hide what they are. */
 const rawTexts = fc.constantFrom('{', '{"name":}', '[1,', '{"name":"x"', '\0', `${'['.repeat(50_000)}`, `{"name":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, '{"__proto__":{"name":"x"}}', '{"constructor":{"prototype":{}}}');
 
@@ -52,6 +54,7 @@ const ENDPOINTS: { method: string; path: string; bodies: fc.Arbitrary<unknown> }
   { method: 'PATCH', path: '/v1/monitors/:monitor', bodies: fc.oneof({ weight: 20, arbitrary: badMonitor }, { weight: 2, arbitrary: noObject }, { weight: 2, arbitrary: rawTexts }) },
   { method: 'POST', path: '/v1/channels', bodies: fc.oneof({ weight: 20, arbitrary: badChannel }, { weight: 2, arbitrary: noObject }, { weight: 2, arbitrary: rawTexts }) },
   { method: 'PATCH', path: '/v1/channels/:channel', bodies: fc.oneof({ weight: 20, arbitrary: badChannel }, { weight: 2, arbitrary: noObject }, { weight: 2, arbitrary: rawTexts }) },
+  { method: 'POST', path: '/v1/channels/:channel/replay', bodies: fc.oneof({ weight: 20, arbitrary: badReplay }, { weight: 2, arbitrary: noObject }, { weight: 2, arbitrary: rawTexts }) },
 ];
 
 for (const { method, path, bodies } of ENDPOINTS) {

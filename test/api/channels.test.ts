@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
+import { createSecretBox } from '../../models/secret-box.ts';
 import { isError, withApiServer } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
 
@@ -129,6 +131,8 @@ const WRITES: [string, string, unknown][] = [
   ['POST', '/v1/channels', { name: 'x' }],
   ['PATCH', '/v1/channels/:id', { name: 'changed' }],
   ['DELETE', '/v1/channels/:id', undefined],
+  ['POST', '/v1/channels/:id/test', undefined],
+  ['POST', '/v1/channels/:id/rotate-secret', undefined],
 ];
 for (const [method, path, body] of WRITES) {
   test(`${method} ${path} refuses a read-only token, and finds nothing for another account`, async (t) => {
@@ -139,11 +143,68 @@ for (const [method, path, body] of WRITES) {
     isError(t, await mine.reader(method, url, body), { status: 403, error: 'this token lacks the scope write' });
     if (path.includes(':id')) {
       isError(t, await stranger.owner(method, url, body), { status: 404, error: `channel ${id} does not exist` });
-      isError(t, await stranger.owner('GET', url), { status: 404, error: `channel ${id} does not exist` });
+      isError(t, await stranger.owner('GET', `/v1/channels/${id}`), { status: 404, error: `channel ${id} does not exist` });
     }
     t.deepEqual(((await mine.owner('GET', '/v1/channels')).json['channels'] as { name: string }[]).map(({ name }) => name), ['mine']);
   });
 }
+
+test('a test is sent to the webhook as it is stored, with its own secret, even while the channel is disabled', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { json: { id, signing_secret: signingSecret } } = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/tested-later' });
+  await owner('PATCH', `/v1/channels/${id}`, { enabled: false });
+  const answer = await owner('POST', `/v1/channels/${id}/test`);
+  t.deepEqual([answer.status, answer.json], [200, { ok: true, status_code: 204, duration_ms: 12 }]);
+  const sent = api.testDeliveries.filter(({ url }) => url === 'https://hooks.example/tested-later');
+  t.is(sent.length, 2);
+  t.like(sent[1], { signingSecret, previousSecret: null });
+  t.not(sent[0]?.deliveryId, sent[1]?.deliveryId);
+  api.testDeliveryFailures.set('https://hooks.example/tested-later', 'test delivery failed: The endpoint answered 500');
+  isError(t, await owner('POST', `/v1/channels/${id}/test`), { status: 400, error: 'test delivery failed: The endpoint answered 500' });
+  const { rows } = await api.database.pool.query('SELECT failures, last_error FROM channels WHERE id = $1', [id]);
+  t.deepEqual(rows, [{ failures: 0, last_error: null }]);
+});
+
+test('a chat that is not connected cannot be tested, and the text says so', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json: { id } } = await owner('POST', '/v1/channels', {});
+  isError(t, await owner('POST', `/v1/channels/${id}/test`), { status: 409, error: `channel ${id} is not connected: connect it first` });
+});
+
+test('a test whose secrets cannot be opened says what the operator has to do', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { json: { id } } = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/rekeyed' });
+  const rekeyed = { ...api.database, secrets: createSecretBox([{ id: 'other', key: randomBytes(32) }]) };
+  const base = await api.another({ database: rekeyed });
+  isError(t, await owner('POST', `/v1/channels/${id}/test`, undefined, {}, base), { status: 400, error: 'test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS' });
+});
+
+test('a new secret is shown once and signs from now on, the one before beside it', async (t) => {
+  const { api } = t.context;
+  const { owner, reader } = await api.account();
+  const { json: { id, signing_secret: first } } = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/rotated' });
+  const answer = await owner('POST', `/v1/channels/${id}/rotate-secret`);
+  t.is(answer.status, 200, answer.text);
+  t.deepEqual(Object.keys(answer.json), ['signing_secret']);
+  const { signing_secret: second } = answer.json;
+  t.regex(String(second), /^whsec_[A-Za-z0-9+/]{43}=$/);
+  t.not(second, first);
+  await owner('POST', `/v1/channels/${id}/test`);
+  const sent = api.testDeliveries.findLast(({ url }) => url === 'https://hooks.example/rotated');
+  t.like(sent, { signingSecret: second, previousSecret: first });
+  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c WHERE id = $1', [id]);
+  for (const text of [(await reader('GET', `/v1/channels/${id}`)).text, JSON.stringify(rows), JSON.stringify(api.logLines)]) {
+    for (const secret of [first, second]) t.false(text.includes(String(secret).slice(6)));
+  }
+});
+
+test('only a webhook has a secret to change', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json: { id } } = await owner('POST', '/v1/channels', { type: 'slack' });
+  isError(t, await owner('POST', `/v1/channels/${id}/rotate-secret`), { status: 400, error: `signing secrets apply to webhook channels only, and channel ${id} is of type slack` });
+});
 
 test('a deleted channel is gone', async (t) => {
   const { owner } = await t.context.api.account();

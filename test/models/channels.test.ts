@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { buildTestMessage } from '../../core/envelope.ts';
-import { createChannel, deleteChannel, findChannel, listChannels, listRoutes, openWebhook, updateChannel, type NewChannel } from '../../models/channels.ts';
+import { createChannel, deleteChannel, findChannel, listChannels, listRoutes, updateChannel, type NewChannel } from '../../models/channels.ts';
 import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { openWebhook } from '../../models/webhook-secrets.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
 
@@ -43,6 +44,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     urlHost: 'hooks.example:8443',
     teamName: null,
     channelName: null,
+    lastError: null,
     createdAt: 1_700_000_000,
   });
 });
@@ -58,8 +60,8 @@ test('URL and secret lie sealed in the row, and open only for their own channel'
   t.truthy(row);
   if (row === undefined) return;
   t.notRegex(row.row, /s3cret-path|whsec_/);
-  const sealed = { channelId: id, url: row.sealed_url, signingSecret: row.sealed_signing_secret };
-  t.deepEqual(openWebhook(database, sealed), WEBHOOK);
+  const sealed = { channelId: id, url: row.sealed_url, signingSecret: row.sealed_signing_secret, previousSecret: null };
+  t.deepEqual(openWebhook(database, sealed), { ...WEBHOOK, previousSecret: null });
   t.throws(() => openWebhook(database, { ...sealed, channelId: 'nch_other' }));
   t.throws(() => openWebhook(database, { ...sealed, signingSecret: row.sealed_url }));
 });

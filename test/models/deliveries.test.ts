@@ -4,17 +4,19 @@ import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel, deleteChannel, updateChannel } from '../../models/channels.ts';
 import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
 import {
-  claimNextDelivery,
+  claimDeliveries,
   countPendingDeliveries,
   deleteOldDeliveries,
   insertDeliveries,
   listOverdueChannels,
-  recordAttempt,
+  recordAttempts,
+  supersedeRetries,
   type RecordedAttempt,
 } from '../../models/deliveries.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const CLAIM = { nowMs: NOW_MS, claimMs: 15_000 };
@@ -52,14 +54,7 @@ test.serial('a claim finds its delivery among a hundred thousand by the index, a
   const single = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
   const [crowded, storm] = [await addDelivery(), await addDelivery()];
-  for (const { tenantId, channelId } of [crowded, storm]) {
-    await single.pool.query(
-      `INSERT INTO deliveries (id, tenant_id, channel_id, event, message, next_attempt_at, created_at)
-       SELECT $2 || '_' || lpad(n::text, 6, '0'), $1, $2, 'monitor.down', '{}', $3::bigint - n, $3 FROM generate_series(1, 50000) AS n`,
-      [tenantId, channelId, NOW_MS],
-    );
-  }
-  await single.pool.query('ANALYZE deliveries');
+  for (const channel of [crowded, storm]) await fill(single, channel, { count: 50_000, monitors: 50_000, outcome: 'pending' });
   const before = await rowsRead(single);
   for (const { channelId } of [crowded, storm, storm]) t.truthy(await claimNextDelivery(single, channelId, CLAIM));
   const after = await rowsRead(single);
@@ -68,20 +63,39 @@ test.serial('a claim finds its delivery among a hundred thousand by the index, a
   await single.pool.query('DELETE FROM deliveries WHERE channel_id = ANY ($1)', [[crowded.channelId, storm.channelId]]);
 });
 
+test.serial('claims, records and dropped retries read no table from end to end, however much is finished in it', async (t) => {
+  const single = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets, poolSize: 1 });
+  t.teardown(() => closeDatabase(single));
+  const channel = await addDelivery();
+  await fill(single, channel, { count: 100_000, monitors: 1000, outcome: 'delivered' });
+  await fill(single, channel, { count: 1000, monitors: 20, outcome: 'pending' });
+  const before = await rowsRead(single);
+  const claims = await claimDeliveries(single, Array.from({ length: 4 }, () => channel.channelId), CLAIM);
+  const ids = claims.flatMap(({ claimed }) => claimed?.deliveryId ?? []);
+  t.is(ids.length, 4);
+  await recordAttempts(single, ids.map((id) => attemptOf(id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 })));
+  await supersedeRetries(runOn(single.pool), claims.map(({ claimed }) => ({ channelId: channel.channelId, monitorId: claimed?.monitorId ?? '' })), NOW_MS);
+  const after = await rowsRead(single);
+  t.true(after.scanned - before.scanned < 100, `${after.scanned - before.scanned} rows by scans`);
+  t.true(after.fetched - before.fetched < 1500, `${after.fetched - before.fetched} rows by indexes`);
+  await single.pool.query('DELETE FROM deliveries WHERE channel_id = $1', [channel.channelId]);
+});
+
 test('a claim gives the attempt everything it needs', async (t) => {
   const { id, tenantId, channelId } = await addDelivery();
   t.deepEqual(await claimNextDelivery(database, channelId, CLAIM), {
     deliveryId: id,
     tenantId,
     channelId,
-    monitorId: 'mon_1',
+    monitorId: `mon_${id}`,
     channelType: 'webhook',
     event: 'monitor.up',
     message: MESSAGE,
     attempt: 1,
-    webhook: WEBHOOK,
+    attemptsBefore: 0,
+    webhook: { ...WEBHOOK, previousSecret: null },
+    connection: null,
     refusal: null,
-    hasMore: false,
   });
 });
 
@@ -97,8 +111,110 @@ test('a claim tells whether the channel has more that is due and held by nobody'
   const first = await addDelivery();
   await addDeliveryTo(first);
   await addDeliveryTo(first, { createdAtMs: NOW_MS + 1 });
-  t.is((await claimNextDelivery(database, first.channelId, CLAIM))?.hasMore, true);
-  t.is((await claimNextDelivery(database, first.channelId, CLAIM))?.hasMore, false);
+  for (const [isFound, hasMore] of [[true, true], [true, false], [false, false]]) {
+    const [claim] = await claimDeliveries(database, [first.channelId], CLAIM);
+    t.deepEqual([claim?.claimed !== null, claim?.hasMore], [isFound, hasMore]);
+  }
+});
+
+test('claims for several lanes of several channels come together, each channel its own and the longest due first', async (t) => {
+  const [one, other, empty] = [await addDelivery(), await addDelivery(), 'nch_none'];
+  const second = await addDeliveryTo(one);
+  const third = await addDeliveryTo(one);
+  const claims = await claimDeliveries(database, [one.channelId, other.channelId, one.channelId, empty, other.channelId], CLAIM);
+  t.deepEqual(claims.map(({ claimed, hasMore }) => [claimed?.deliveryId, hasMore]), [[one.id, true], [other.id, false], [second, true], [undefined, false], [undefined, false]]);
+  t.is((await claimNextDelivery(database, one.channelId, CLAIM))?.deliveryId, third);
+});
+
+test('a delivery waits until the first attempt at an earlier one of its monitor is over, and no longer', async (t) => {
+  const first = await addDelivery({ monitorId: 'mon_same' });
+  const second = await addDeliveryTo(first, { monitorId: 'mon_same' });
+  const other = await addDeliveryTo(first, { monitorId: 'mon_other' });
+  const claim = async () => (await claimDeliveries(database, [first.channelId], CLAIM)).map(({ claimed, hasMore }) => [claimed?.deliveryId, hasMore])[0];
+  t.deepEqual(await claim(), [first.id, true]);
+  t.deepEqual(await claim(), [other, true]);
+  // Not before the first one's end, though it is due; whoever asks hears that there is something to wait for.
+  t.deepEqual(await claim(), [undefined, true]);
+  await recordAttempt(database, attemptOf(first.id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000 }));
+  t.deepEqual(await claim(), [second, false]);
+});
+
+test('several lanes that ask at once get no two deliveries of one monitor', async (t) => {
+  const first = await addDelivery({ monitorId: 'mon_a' });
+  for (const monitorId of ['mon_a', 'mon_b', 'mon_b']) await addDeliveryTo(first, { monitorId });
+  const claims = await claimDeliveries(database, Array.from({ length: 4 }, () => first.channelId), CLAIM);
+  t.deepEqual(claims.map(({ claimed }) => claimed?.monitorId), ['mon_a', 'mon_b', undefined, undefined]);
+  t.true(claims.every(({ hasMore }) => hasMore));
+});
+
+test('a delivery waits for an earlier one whose claim is not committed yet', async (t) => {
+  const first = await addDelivery({ monitorId: 'mon_same' });
+  await addDeliveryTo(first, { monitorId: 'mon_same' });
+  await inPoolTransaction(database, async (run) => {
+    await run('UPDATE deliveries SET attempts = 1, claimed_until = $2 WHERE id = $1', [first.id, NOW_MS + 15_000]);
+    t.deepEqual(await claimDeliveries(database, [first.channelId], CLAIM), [{ claimed: null, hasMore: true }]);
+  });
+  t.deepEqual(await claimDeliveries(database, [first.channelId], CLAIM), [{ claimed: null, hasMore: true }]);
+});
+
+test('what was written first goes first, whatever the clocks of the writers and their ids say', async (t) => {
+  const first = await addDelivery({ monitorId: 'mon_same', createdAtMs: NOW_MS });
+  const { tenantId, channelId } = first;
+  await insertDeliveries(runOn(database.pool), [{ id: `dlv_0000_${first.id}`, tenantId, channelId, monitorId: 'mon_same', message: MESSAGE, createdAtMs: NOW_MS - 2000 }]);
+  t.is((await claimNextDelivery(database, channelId, CLAIM))?.deliveryId, first.id);
+});
+
+test('a worker that died over a first attempt holds nothing back once its claim has expired', async (t) => {
+  const first = await addDelivery({ monitorId: 'mon_same' });
+  const second = await addDeliveryTo(first, { monitorId: 'mon_same' });
+  await claimNextDelivery(database, first.channelId, CLAIM);
+  const later = { ...CLAIM, nowMs: NOW_MS + 15_000 };
+  const claims = await claimDeliveries(database, [first.channelId, first.channelId], later);
+  t.deepEqual(claims.map(({ claimed }) => [claimed?.deliveryId, claimed?.attempt]), [[first.id, 2], [second, 1]]);
+});
+
+test('a delivery that is asked for again holds back later ones of its monitor until it was attempted', async (t) => {
+  const first = await addDelivery({ monitorId: 'mon_same' });
+  await claimNextDelivery(database, first.channelId, CLAIM);
+  await recordAttempt(database, attemptOf(first.id, { outcome: 'failed' }));
+  await database.pool.query(`UPDATE deliveries SET outcome = 'pending', finished_at = NULL, attempts_before = attempts WHERE id = $1`, [first.id]);
+  const second = await addDeliveryTo(first, { monitorId: 'mon_same' });
+  t.is((await claimNextDelivery(database, first.channelId, CLAIM))?.deliveryId, first.id);
+  t.is(await claimNextDelivery(database, first.channelId, CLAIM), null);
+  await recordAttempt(database, attemptOf(first.id, { attempt: 2, outcome: 'delivered' }));
+  t.is((await claimNextDelivery(database, first.channelId, CLAIM))?.deliveryId, second);
+});
+
+test('newer news of a monitor drops the retries of its events to that channel, and nothing else', async (t) => {
+  const channel = await addDelivery({ monitorId: 'mon_other' });
+  const add = async (monitorId: string, overrides: Partial<RecordedAttempt> = {}) => {
+    const id = await addDeliveryTo(channel, { monitorId, createdAtMs: NOW_MS - 1 });
+    t.is((await claimNextDelivery(database, channel.channelId, CLAIM))?.deliveryId, id);
+    await recordAttempt(database, attemptOf(id, { outcome: 'retry', nextAttemptAtMs: NOW_MS + 5000, ...overrides }));
+    return id;
+  };
+  const [retried, delivered, ofOther] = [await add('mon_same'), await add('mon_same', { outcome: 'delivered' }), await add('mon_third')];
+  const advisory = await add('mon_same');
+  await database.pool.query(`UPDATE deliveries SET event = 'advisory.domain_expiry' WHERE id = $1`, [advisory]);
+  const held = await add('mon_same');
+  await claimDeliveries(database, Array.from({ length: 5 }, () => channel.channelId), { nowMs: NOW_MS + 5000, claimMs: 15_000 });
+  for (const id of [retried, advisory, ofOther]) await recordAttempt(database, attemptOf(id, { attempt: 2, outcome: 'retry', nextAttemptAtMs: NOW_MS + 30_000 }));
+  const fresh = await addDeliveryTo(channel, { monitorId: 'mon_same', createdAtMs: NOW_MS + 6000 });
+  await supersedeRetries(runOn(database.pool), [{ channelId: channel.channelId, monitorId: 'mon_same' }], NOW_MS + 6000);
+  t.deepEqual(await Promise.all([retried, delivered, ofOther, advisory, held, fresh].map(async (id) => (await deliveryOf(id)).outcome)), ['superseded', 'delivered', 'pending', 'pending', 'pending', 'pending']);
+  t.is((await deliveryOf(retried)).finished_at, NOW_MS + 6000);
+});
+
+test('of attempts that are recorded together each is told whether its delivery was its own', async (t) => {
+  const [one, other, gone] = [await addDelivery(), await addDelivery(), await addDelivery()];
+  for (const { channelId } of [one, other, gone]) await claimNextDelivery(database, channelId, CLAIM);
+  await claimNextDelivery(database, other.channelId, { ...CLAIM, nowMs: NOW_MS + 15_000 });
+  await deleteChannel(database, { tenantId: gone.tenantId, id: gone.channelId });
+  const attempts = [one, other, gone].map(({ id }) => attemptOf(id, { outcome: 'delivered', response: 'line one\n"two" \u{1F600}' }));
+  t.deepEqual(await recordAttempts(database, attempts), [true, false, false]);
+  t.is((await deliveryOf(one.id)).outcome, 'delivered');
+  t.is((await attemptsOf(one.id))[0]?.response, 'line one\n"two" \u{1F600}');
+  t.is((await deliveryOf(other.id)).outcome, 'pending');
 });
 
 test('the longest due is claimed first, and what came at once by its id', async (t) => {
@@ -256,19 +372,29 @@ function attemptOf(deliveryId: string, overrides: Partial<RecordedAttempt>): Rec
   };
 }
 
-async function addDelivery({ createdAtMs = NOW_MS } = {}) {
+async function addDelivery(given: { createdAtMs?: number; monitorId?: string } = {}) {
   made += 1;
   const [tenantId, channelId] = [`ten_${made}`, `nch_${made}`];
   await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
   await createChannel(database, { id: channelId, tenantId, type: 'webhook', name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook: WEBHOOK, nowMs: NOW_MS });
-  return { id: await addDeliveryTo({ tenantId, channelId }, { createdAtMs }), tenantId, channelId };
+  return { id: await addDeliveryTo({ tenantId, channelId }, given), tenantId, channelId };
 }
 
-async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channelId: string }, { createdAtMs = NOW_MS } = {}): Promise<string> {
+async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channelId: string }, given: { createdAtMs?: number; monitorId?: string } = {}): Promise<string> {
   made += 1;
   const id = `dlv_${String(made).padStart(6, '0')}`;
-  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs }]);
+  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: `mon_${id}`, message: MESSAGE, createdAtMs: NOW_MS, ...given }]);
   return id;
+}
+
+async function fill({ pool }: Database, { tenantId, channelId }: { tenantId: string; channelId: string }, { count, monitors, outcome }: { count: number; monitors: number; outcome: string }) {
+  await pool.query(
+    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at, outcome, finished_at)
+     SELECT $2 || $6 || lpad(n::text, 6, '0'), $1, $2, 'mon_' || n % $5, 'monitor.down', '{}', $3::bigint - $4 + n, $3, $6, CASE $6 WHEN 'pending' THEN NULL ELSE $3 END
+     FROM generate_series(1, $4::int) AS n`,
+    [tenantId, channelId, NOW_MS, count, monitors, outcome],
+  );
+  await pool.query('ANALYZE deliveries');
 }
 
 /** Rows of the table that were read by scans of it, and by its indexes. */

@@ -1,23 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { json, text as readText } from 'node:stream/consumers';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import { Webhook } from 'standardwebhooks';
 import type { ChannelType } from '../../core/channel.ts';
+import { buildChannelMessage } from '../../core/channel-message.ts';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel, updateChannel } from '../../models/channels.ts';
 import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
-import { claimNextDelivery, insertDeliveries } from '../../models/deliveries.ts';
+import { insertDeliveries } from '../../models/deliveries.ts';
+import { createIdSource } from '../../models/ids.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
+import { reopenDelivery } from '../../models/delivery-record.ts';
 import { runOn } from '../../models/sql.ts';
+import { rotateSigningSecret } from '../../models/webhook-secrets.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createWebhookAgent } from '../../notifications/webhook/agent.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
+import { createFailureNote } from '../../workers/deliver/channel-health.ts';
 import { createDeliverer, type DeliverOptions } from '../../workers/deliver.ts';
 import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { claimNextDelivery } from '../helpers/deliveries.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { until } from '../helpers/until.ts';
 
@@ -50,7 +57,7 @@ test('a delivery that is answered 2xx is finished, recorded, counted and logged'
   t.like((await attemptsOf(id))[0], { attempt: 1, outcome: 'delivered', status_code: 200, error: null, response: 'ok' });
   t.deepEqual(outcomes, ['delivered']);
   const [line] = log;
-  t.like(line, { text: 'delivery.attempted', delivery_id: id, channel_id: channelId, monitor_id: 'mon_1', attempt: 1, outcome: 'delivered' });
+  t.like(line, { text: 'delivery.attempted', delivery_id: id, channel_id: channelId, monitor_id: `mon_of_${id}`, attempt: 1, outcome: 'delivered' });
   t.is(typeof line?.['duration_ms'], 'number');
 });
 
@@ -193,11 +200,11 @@ test('a channel that was disabled in the meantime ends its deliveries with that 
   t.is(receiver.requests(), 0);
 });
 
-test('a delivery to a channel type that nothing is sent to fails, and does not pretend', async (t) => {
+test('a delivery to a Telegram channel waits for the bot while the installation has none, and does not pretend', async (t) => {
   const { deliver } = await prepare(t, (_request, response) => void response.end());
   const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
-  t.deepEqual(await deliver(channelId), { failed: 1 });
-  t.is((await attemptsOf(id))[0]?.error, 'This installation sends nothing to channels of type telegram');
+  t.deepEqual(await deliver(channelId), { retry: 1 });
+  t.is((await attemptsOf(id))[0]?.error, 'This installation has no Telegram bot at the moment');
 });
 
 test('a channel that is gone has nothing to deliver', async (t) => {
@@ -231,7 +238,7 @@ test('a receiver that hangs holds four deliveries and delays no other receiver\'
     held.push(() => response.end());
   });
   const hung = await addDelivery(`${receiver.url}hang`);
-  for (let count = 0; count < 9; count += 1) await addDeliveryTo(hung);
+  for (let count = 0; count < 9; count += 1) await addDeliveryTo(hung, `mon_other_${count}`);
   const first = deliver(hung.channelId);
   await until(() => held.length === 4);
   t.deepEqual(await deliver((await addDelivery(receiver.url)).channelId), { delivered: 1 });
@@ -245,7 +252,7 @@ test('a stop ends what is under way and leaves the rest of a backlog for later',
   const held: (() => void)[] = [];
   const { lanes, receiver } = await prepare(t, (_request, response) => void held.push(() => response.end()));
   const first = await addDelivery(receiver.url);
-  for (let count = 0; count < 9; count += 1) await addDeliveryTo(first);
+  for (let count = 0; count < 9; count += 1) await addDeliveryTo(first, `mon_other_${count}`);
   const run = lanes.run(first.channelId);
   await until(() => held.length === 4);
   lanes.stop();
@@ -253,6 +260,61 @@ test('a stop ends what is under way and leaves the rest of a backlog for later',
   t.deepEqual(await run, { outcomes: { delivered: 4 }, isCutShort: true });
   const { rows } = await database.pool.query(`SELECT count(*) AS pending FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND claimed_until IS NULL`, [first.channelId]);
   t.is(rows[0].pending, 6);
+});
+
+test('a delivery that is asked for again has its id, the next attempt\'s number and a whole timetable', async (t) => {
+  const ids: unknown[] = [];
+  const { deliver, receiver, clock, retries } = await prepare(t, async (request, response) => {
+    ids.push(((await json(request)) as { delivery_id: unknown }).delivery_id);
+    response.writeHead(ids.length < 6 ? 500 : 200).end();
+  });
+  const { id, tenantId, channelId } = await addDelivery(receiver.url);
+  const workOff = async (runs: number) => {
+    const results: Record<string, number>[] = [];
+    for (let run = 0; run < runs; run += 1) {
+      results.push(await deliver(channelId));
+      clock.offsetMs += 200_000;
+    }
+    return results;
+  };
+  t.deepEqual(await workOff(4), [{ retry: 1 }, { retry: 1 }, { retry: 1 }, { failed: 1 }]);
+  await reopenDelivery(database, { tenantId, id }, clock.now());
+  const beforeMs = clock.now();
+  t.deepEqual(await workOff(2), [{ retry: 1 }, { delivered: 1 }]);
+  const waitMs = (retries.at(-1)?.dueAtMs ?? 0) - beforeMs;
+  t.true(waitMs > 3000 && waitMs < 7000, `${waitMs} ms until the first retry of the new round`);
+  t.deepEqual(retries.map(({ attempt }) => attempt), [2, 3, 4, 6]);
+  t.deepEqual(ids, Array.from({ length: 6 }, () => id));
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 6 });
+});
+
+test('after a change of the secret both sign what is delivered, for a day', async (t) => {
+  const seen: { headers: Record<string, string>; body: string }[] = [];
+  const { deliver, receiver, clock } = await prepare(t, async (request, response) => {
+    seen.push({ headers: request.headers as Record<string, string>, body: await readText(request) });
+    response.end();
+  });
+  const first = await addDelivery(receiver.url);
+  const newSecret = generateSigningSecret(randomBytes);
+  await rotateSigningSecret(database, { tenantId: first.tenantId, id: first.channelId }, { signingSecret: newSecret, nowMs: clock.now() });
+  await deliver(first.channelId);
+  for (const secret of [newSecret, first.signingSecret]) t.notThrows(() => new Webhook(secret).verify(seen[0]?.body ?? '', seen[0]?.headers ?? {}));
+  t.true('x-service-signature-previous' in (seen[0]?.headers ?? {}));
+  clock.offsetMs += 86_400_000;
+  await addDeliveryTo(first);
+  await deliver(first.channelId);
+  t.false('x-service-signature-previous' in (seen[1]?.headers ?? {}));
+  t.regex(seen[1]?.headers['webhook-signature'] ?? '', /^v1,\S+$/);
+});
+
+test('what is told to chats only never reaches a webhook', async (t) => {
+  const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
+  const { id, tenantId, channelId } = await addDelivery(receiver.url);
+  const message = buildChannelMessage({ channel: { id: 'nch_other', name: 'Other', type: 'webhook' }, failures: 100, failingSinceMs: 0, lastError: 'gone', nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+  await insertDeliveries(runOn(database.pool), [{ id: `${id}_chat`, tenantId, channelId, monitorId: null, message, createdAtMs: Date.now() }]);
+  t.deepEqual(await deliver(channelId), { delivered: 1, failed: 1 });
+  t.is(receiver.requests(), 1);
+  t.is((await attemptsOf(`${id}_chat`))[0]?.error, 'channel.failing is told to chats only');
 });
 
 type Line = Record<string, unknown> & { text: string };
@@ -276,11 +338,14 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   const lanes = createDeliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
+    sendTelegram: null,
+    sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
     deadlineMs: DEADLINE_MS,
     retrySeconds: [5, 25, 125],
     enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
     now: clock.now,
     random: Math.random,
+    noteFailure: createFailureNote({ database, queues: { enqueueAttempts: (attempts) => Promise.resolve(void retries.push(...attempts)) }, newId: createIdSource(), now: clock.now, publicUrl: 'https://spotcheck.example', log: { warn: note } }),
     log: { info: note, warn: note },
     onAttempt: (outcome) => void outcomes.push(outcome),
     ...overrides,
@@ -298,10 +363,10 @@ async function addDelivery(url: string, type: ChannelType = 'webhook') {
   return { id: await addDeliveryTo({ tenantId, channelId }), tenantId, channelId, signingSecret };
 }
 
-async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channelId: string }): Promise<string> {
+async function addDeliveryTo({ tenantId, channelId }: { tenantId: string; channelId: string }, monitorId?: string): Promise<string> {
   made += 1;
   const id = `dlv_${made}`;
-  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs: Date.now() }]);
+  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: monitorId ?? `mon_of_${id}`, message: MESSAGE, createdAtMs: Date.now() }]);
   return id;
 }
 

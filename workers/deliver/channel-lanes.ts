@@ -1,6 +1,13 @@
 /** Attempts under way at one channel at a time, in one process (D-54). */
 export const LANES_PER_CHANNEL = 4;
 
+/**
+ * What is due but has to wait for another attempt's end is looked at again after this, in milliseconds, then after twice as long and so on: that
+ * attempt may be another process'. So nothing waits much longer than what it waits for.
+ */
+const FIRST_LOOK_MS = 50;
+const LONGEST_LOOK_MS = 1000;
+
 /** What came of the attempts of one run, counted by outcome. `isCutShort`: the lanes were stopped before they found nothing left. */
 export type LanesResult = { outcomes: Record<string, number>; isCutShort: boolean };
 
@@ -14,9 +21,12 @@ export type ChannelLanes = {
   stop(): void;
 };
 
-export type LaneWork<Claimed extends { hasMore: boolean }> = {
-  /** Claims the channel's next due attempt, and says whether it saw more; null = nothing is due that others have not claimed. */
-  claim: (channelId: string) => Promise<Claimed | null>;
+/** What a claim found; `hasMore`: it saw something else that was due and that nobody had claimed, though it may have to wait for its turn. */
+export type Claim<Claimed> = { claimed: Claimed | null; hasMore: boolean };
+
+export type LaneWork<Claimed> = {
+  /** Claims the channel's next due attempt. */
+  claim: (channelId: string) => Promise<Claim<Claimed>>;
   /** Makes the attempt, and says what it came to. */
   attempt: (claimed: Claimed) => Promise<string>;
 };
@@ -27,6 +37,10 @@ type Channel = {
   /** Calls of `run` so far, and as many of them as had come when a claim was asked that then saw all there was. */
   arrivals: number;
   servedArrivals: number;
+  /** Calls of `run` and attempts that ended: whatever may let something through that had to wait. */
+  news: number;
+  /** Wakes the lane that waits for news; null where none does. */
+  wake: (() => void) | null;
   result: LanesResult;
   failures: unknown[];
   ended: PromiseWithResolvers<LanesResult>;
@@ -34,10 +48,11 @@ type Channel = {
 
 /**
  * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing is left, so that a
- * receiver that hangs holds its lanes and nobody else's. The first caller of a channel waits for all its lanes; memory follows the channels
- * at work. What a caller comes for must be visible to a claim before it calls.
+ * receiver that hangs holds its lanes and nobody else's. Where all that is left has to wait for its turn, one lane stays and looks again. The
+ * first caller of a channel waits for all its lanes; memory follows the channels at work. What a caller comes for must be visible to a claim
+ * before it calls.
  */
-export function createChannelLanes<Claimed extends { hasMore: boolean }>({ claim, attempt }: LaneWork<Claimed>): ChannelLanes {
+export function createChannelLanes<Claimed>({ claim, attempt }: LaneWork<Claimed>): ChannelLanes {
   const channels = new Map<string, Channel>();
   let isStopped = false;
 
@@ -47,6 +62,7 @@ export function createChannelLanes<Claimed extends { hasMore: boolean }>({ claim
 
   const work = async (channel: Channel): Promise<void> => {
     channel.lanesAtWork += 1;
+    let lookMs = FIRST_LOOK_MS;
     try {
       // From this look on until the lane has left nothing may wait: who came in between would count on a lane that is gone.
       while (mayHaveMore(channel)) {
@@ -54,7 +70,14 @@ export function createChannelLanes<Claimed extends { hasMore: boolean }>({ claim
           channel.result.isCutShort = true;
           return;
         }
-        await advance(channel);
+        const { news } = channel;
+        if (await advance(channel)) lookMs = FIRST_LOOK_MS;
+        else if (mayHaveMore(channel) && channel.news === news) {
+          // One stays for all: whatever it waits for, it is woken.
+          if (channel.wake !== null) return;
+          await waitForNews(channel, lookMs);
+          lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS);
+        }
       }
     } catch (error) {
       channel.failures.push(error);
@@ -63,14 +86,30 @@ export function createChannelLanes<Claimed extends { hasMore: boolean }>({ claim
     }
   };
 
-  const advance = async (channel: Channel): Promise<void> => {
+  /** False where there was nothing to claim. */
+  const advance = async (channel: Channel): Promise<boolean> => {
     // Who comes while the claim is out may come for what it cannot see yet.
     const { arrivals } = channel;
-    const claimed = await claim(channel.id);
-    if (claimed?.hasMore !== true) channel.servedArrivals = Math.max(channel.servedArrivals, arrivals);
-    if (claimed === null) return;
+    const { claimed, hasMore } = await claim(channel.id);
+    if (!hasMore) channel.servedArrivals = Math.max(channel.servedArrivals, arrivals);
+    if (claimed === null) return false;
     openLane(channel);
-    addOutcome(channel.result, await attempt(claimed), 1);
+    try {
+      addOutcome(channel.result, await attempt(claimed), 1);
+    } finally {
+      tellNews(channel);
+    }
+    return true;
+  };
+
+  const waitForNews = async (channel: Channel, lookMs: number): Promise<void> => {
+    if (isStopped) return;
+    const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
+    const timer = setTimeout(wake, lookMs);
+    channel.wake = wake;
+    await woken;
+    channel.wake = null;
+    clearTimeout(timer);
   };
 
   const leaveLane = (channel: Channel): void => {
@@ -87,11 +126,13 @@ export function createChannelLanes<Claimed extends { hasMore: boolean }>({ claim
       const channel = atWork ?? newChannel(channelId);
       channels.set(channelId, channel);
       channel.arrivals += 1;
+      tellNews(channel);
       openLane(channel);
       return atWork === undefined ? await channel.ended.promise : noResult();
     },
     stop() {
       isStopped = true;
+      for (const channel of channels.values()) channel.wake?.();
     },
   };
 }
@@ -112,12 +153,17 @@ function addOutcome({ outcomes }: LanesResult, outcome: string, count: number): 
   outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
 }
 
+function tellNews(channel: Channel): void {
+  channel.news += 1;
+  channel.wake?.();
+}
+
 function mayHaveMore({ arrivals, servedArrivals }: Channel): boolean {
   return servedArrivals < arrivals;
 }
 
 function newChannel(id: string): Channel {
-  return { id, lanesAtWork: 0, arrivals: 0, servedArrivals: 0, result: noResult(), failures: [], ended: Promise.withResolvers() };
+  return { id, lanesAtWork: 0, arrivals: 0, servedArrivals: 0, news: 0, wake: null, result: noResult(), failures: [], ended: Promise.withResolvers() };
 }
 
 function noResult(): LanesResult {

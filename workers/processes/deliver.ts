@@ -1,13 +1,17 @@
+import { attemptSlack } from '../../notifications/slack/attempt.ts';
+import { openSlackSending } from '../../notifications/slack/sending.ts';
+import { openTelegramSending, type TelegramSettings } from '../../notifications/telegram/sending.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { DeliverJob } from '../../queues/payloads.ts';
 import { giveJobBack, postponeJob } from '../../queues/postpone.ts';
 import { createDeliverer } from '../deliver.ts';
+import { createFailureNote } from '../deliver/channel-health.ts';
 import { runLanes } from '../deliver/channel-lanes.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-export type DeliverProcessOptions = { allowPrivateNetwork: boolean; deadlineMs: number; retrySeconds: readonly number[] };
+export type DeliverProcessOptions = { allowPrivateNetwork: boolean; deadlineMs: number; retrySeconds: readonly number[]; telegram: TelegramSettings; slackApiUrl: string };
 
 /** Jobs in hand at a time, each as long as the slowest of its channels: they wait for receivers, they do not compute. */
 const JOBS_AT_ONCE = 500;
@@ -19,14 +23,18 @@ const LOCK_MS = 15_000;
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
   const { database, backend, queues, log, metrics, now } = runtime;
   const sending = openWebhookSending(options);
+  const slackSending = openSlackSending({ ...options, apiUrl: options.slackApiUrl });
   const deliverer = createDeliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, sending),
+    sendTelegram: openTelegramSending(options.telegram, options.deadlineMs),
+    sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slackSending),
     deadlineMs: options.deadlineMs,
     retrySeconds: options.retrySeconds,
     enqueueAttempt: (attempt) => queues.enqueueAttempts([attempt]),
     now,
     random: Math.random,
+    noteFailure: createFailureNote(runtime),
     log,
     onAttempt: (outcome, durationMs) => metrics.deliveryAttempted(outcome, durationMs),
   });

@@ -133,6 +133,38 @@ test('what is kept of an answer is printable', async (t) => {
   t.is((await attempt(t, port)).response, 'ok\uFFFD\uFFFD\n\uFFFD');
 });
 
+test('an answer that quotes the address or a secret is kept without them, even where they stand at the end of what is kept', async (t) => {
+  const previousSecret = generateSigningSecret(randomBytes);
+  const { port } = await receive(t, (request, response) => {
+    const cut = 'x'.repeat(1024 - 10);
+    response.writeHead(404).end(`Cannot POST ${request.url}; token=k%C3%A9y-of-the-customer, kéy-of-the-customer; ${SECRET} ${previousSecret} ${cut}${request.url}`);
+  });
+  const { response } = await attempt(t, port, { delivery: { url: `https://127.0.0.1:${port}/in/s3cret-path?token=k%C3%A9y-of-the-customer`, previousSecret } });
+  t.true(response?.startsWith('Cannot POST [secret]; token=[secret], [secret]; [secret] [secret] xxx'), response ?? '');
+  for (const secret of ['s3cret', 'customer', SECRET.slice(6), previousSecret.slice(6)]) t.false(response?.includes(secret));
+});
+
+test('an answer is kept as it is where the address holds no secret', async (t) => {
+  const { port } = await receive(t, (_request, response) => void response.end('a/b and /'));
+  t.is((await attempt(t, port)).response, 'a/b and /');
+});
+
+test('for a day after a change of the secret a receiver verifies with the old one as well as with the new', async (t) => {
+  const previousSecret = generateSigningSecret(randomBytes);
+  const verified: string[] = [];
+  const { port } = await receive(t, async (request, response) => {
+    const body = await text(request);
+    for (const [name, secret] of Object.entries({ SECRET, previousSecret })) {
+      new Webhook(secret).verify(body, request.headers as Record<string, string>);
+      verified.push(name);
+    }
+    t.true(await verify(previousSecret, body, String(request.headers['x-service-signature-previous'])));
+    response.end();
+  });
+  t.is((await attempt(t, port, { delivery: { previousSecret } })).outcome, 'delivered');
+  t.deepEqual(verified, ['SECRET', 'previousSecret']);
+});
+
 test('a receiver that hangs up without an answer is retried later, not at once', async (t) => {
   const { port, connections } = await receive(t, (request) => request.socket.destroy());
   t.like(await attempt(t, port), { outcome: 'retry', statusCode: null });

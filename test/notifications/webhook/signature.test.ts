@@ -47,6 +47,20 @@ test('independent verifiers accept every body, and refuse it with one byte chang
   );
 });
 
+test('for a day after a change an independent verifier accepts a delivery with the new secret and with the one before, and with no other', async (t) => {
+  const [previous, other] = [generateSigningSecret(randomBytes), generateSigningSecret(randomBytes)];
+  const text = '{"event":"monitor.down"}';
+  const headers = signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET, previous);
+  t.notThrows(() => new Webhook(SECRET).verify(text, headers));
+  t.notThrows(() => new Webhook(previous).verify(text, headers));
+  t.throws(() => new Webhook(other).verify(text, headers));
+  t.true(await verify(SECRET, text, headers['X-Service-Signature'] ?? ''));
+  t.true(await verify(previous, text, headers['X-Service-Signature-Previous'] ?? ''));
+  t.false(await verify(previous, text, headers['X-Service-Signature'] ?? ''));
+  t.regex(headers['webhook-signature'] ?? '', /^v1,\S{44} v1,\S{44}$/);
+  t.false('X-Service-Signature-Previous' in signDelivery({ ...DELIVERY, body: Buffer.from(text) }, SECRET));
+});
+
 test('the timestamp is no part of the service\'s own signature, and part of the standard one', (t) => {
   const body = Buffer.from('{}');
   const first = signDelivery({ ...DELIVERY, body }, SECRET);

@@ -59,5 +59,5 @@ async function tryReceiver(t: ExecutionContext, listener: RequestListener, { dea
   const agent = createWebhookAgent();
   t.teardown(() => agent.destroy());
   const webhook = { url: `https://127.0.0.1:${port}/`, signingSecret: SECRET, deliveryId: 'dlv_test', publicUrl: 'https://spotcheck.example' };
-  return await sendTestDelivery(webhook, { http: createHttpClient({ allowPrivateNetwork: true }), agent, deadlineMs, now: Date.now });
+  return (await sendTestDelivery(webhook, { http: createHttpClient({ allowPrivateNetwork: true }), agent, deadlineMs, now: Date.now })).error;
 }

@@ -1,9 +1,11 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { until } from '../../helpers/until.ts';
-import { createChannelLanes, LANES_PER_CHANNEL, runLanes } from '../../../workers/deliver/channel-lanes.ts';
+import { createChannelLanes, LANES_PER_CHANNEL, runLanes, type Claim } from '../../../workers/deliver/channel-lanes.ts';
 
-type Claimed = { id: string; hasMore: boolean };
+type Claimed = { id: string };
+
+const NOTHING: Claim<Claimed> = { claimed: null, hasMore: false };
 
 test('what is due is attempted in order, four at a time', async (t) => {
   const { lanes, due, begun, most } = prepare({ attempt: () => Promise.resolve('delivered') });
@@ -88,8 +90,8 @@ test('who comes while all lanes find nothing at once is not left behind, however
       claim: () => {
         const id = due.shift();
         // Overtaken by other claims, each believes that there is more, until four find nothing.
-        if (id !== undefined) return Promise.resolve({ id, hasMore: attempted.length < LANES_PER_CHANNEL });
-        return empty.length < LANES_PER_CHANNEL ? new Promise((resolve) => empty.push(() => resolve(null))) : Promise.resolve(null);
+        if (id !== undefined) return Promise.resolve({ claimed: { id }, hasMore: attempted.length < LANES_PER_CHANNEL });
+        return empty.length < LANES_PER_CHANNEL ? new Promise((resolve) => empty.push(() => resolve(NOTHING))) : Promise.resolve(NOTHING);
       },
       attempt: ({ id }) => Promise.resolve(void attempted.push(id)).then(() => 'delivered'),
     });
@@ -101,6 +103,108 @@ test('who comes while all lanes find nothing at once is not left behind, however
     await Promise.all([first, lanes.run('nch_1')]);
     t.is(attempted.at(-1), 'dlv_late', `after ${turns} turns`);
   }
+});
+
+test('nothing is left behind and nothing overtaken where deliveries of a monitor wait for one another, over two processes', async (t) => {
+  const arrivals = fc.array(fc.record({ afterTurns: fc.nat(12), monitor: fc.nat(2), process: fc.nat(1) }), { minLength: 1, maxLength: 15 });
+  const turns = fc.array(fc.nat(6), { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(arrivals, turns, turns, async (comings, claimTurns, attemptTurns) => {
+      const outbox = createOutbox();
+      const attempted: string[] = [];
+      let [asked, underWay] = [0, 0];
+      const processes = [0, 1].map(() =>
+        createChannelLanes<Claimed & { monitor: number }>({
+          claim: async () => {
+            asked += 1;
+            const before = claimTurns[asked % claimTurns.length] ?? 0;
+            await turn(before);
+            const seen = outbox.claim();
+            await turn(claimTurns[(asked + 1) % claimTurns.length] ?? 0);
+            return seen;
+          },
+          attempt: async ({ id, monitor }) => {
+            underWay += 1;
+            attempted.push(id);
+            await turn(attemptTurns[attempted.length % attemptTurns.length] ?? 0);
+            outbox.release(monitor);
+            underWay -= 1;
+            await turn(2);
+            return 'delivered';
+          },
+        }),
+      );
+      const runs: Promise<unknown>[] = [];
+      for (const [index, { afterTurns, monitor, process }] of comings.entries()) {
+        await turn(afterTurns);
+        outbox.due.push({ id: `${monitor}-${String(index).padStart(2, '0')}`, monitor });
+        runs.push(processes[process]?.run('nch_1') ?? Promise.reject(new Error('no such process')));
+      }
+      await Promise.all(runs);
+      t.is(underWay, 0);
+      t.is(attempted.length, comings.length);
+      for (const monitor of ['0', '1', '2']) {
+        const own = attempted.filter((id) => id.startsWith(monitor));
+        t.deepEqual(own, own.toSorted());
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a lane that has to wait goes on as soon as the attempt it waits for is over', async (t) => {
+  const answers: (() => void)[] = [];
+  const { lanes, outbox, begun } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
+  outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
+  const run = lanes.run('nch_1');
+  await until(() => answers.length === 1);
+  const answeredAtMs = performance.now();
+  answers[0]?.();
+  await until(() => answers.length === 2, { intervalMs: 1 });
+  t.true(performance.now() - answeredAtMs < 40, `${performance.now() - answeredAtMs} ms`);
+  answers[1]?.();
+  t.deepEqual(await run, { outcomes: { delivered: 2 }, isCutShort: false });
+  t.deepEqual(begun, ['dlv_1', 'dlv_2']);
+});
+
+test('a lane that has to wait does not keep what comes meanwhile and need not wait, nor are claims asked without end', async (t) => {
+  const answers: (() => void)[] = [];
+  const { lanes, outbox, begun, asked } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
+  outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
+  const run = lanes.run('nch_1');
+  await until(() => asked() >= 4);
+  t.deepEqual(begun, ['dlv_1']);
+  outbox.due.push({ id: 'dlv_3', monitor: 2 });
+  await lanes.run('nch_1');
+  await until(() => begun.includes('dlv_3'), { intervalMs: 1, timeoutMs: 1000 });
+  const before = performance.now();
+  const askedBefore = asked();
+  await until(() => asked() > askedBefore + 1);
+  t.true(performance.now() - before > 40, `two looks within ${performance.now() - before} ms`);
+  await untilOver(run, answers);
+  t.deepEqual(begun, ['dlv_1', 'dlv_3', 'dlv_2']);
+});
+
+test('what waits for an attempt of another process is looked at again and again', async (t) => {
+  const { lanes, outbox, begun } = prepareOutbox(() => Promise.resolve());
+  outbox.due.push({ id: 'dlv_theirs', monitor: 1 }, { id: 'dlv_1', monitor: 1 });
+  t.is(outbox.claim().claimed?.id, 'dlv_theirs');
+  const run = lanes.run('nch_1');
+  t.deepEqual(await lanes.run('nch_1'), { outcomes: {}, isCutShort: false });
+  t.deepEqual(begun, []);
+  outbox.release(1);
+  t.deepEqual(await run, { outcomes: { delivered: 1 }, isCutShort: false });
+});
+
+test('a stop does not wait for what another process holds, and says that there is more', async (t) => {
+  const { lanes, outbox, asked } = prepareOutbox(() => Promise.resolve());
+  outbox.due.push({ id: 'dlv_theirs', monitor: 1 }, { id: 'dlv_1', monitor: 1 });
+  outbox.claim();
+  const run = lanes.run('nch_1');
+  await until(() => asked() >= 3);
+  lanes.stop();
+  t.deepEqual(await run, { outcomes: {}, isCutShort: true });
+  t.is(outbox.due.length, 1);
 });
 
 test('a stop lets what is under way end, claims nothing more, and says that there may be more', async (t) => {
@@ -120,9 +224,9 @@ test('a stop lets what is under way end, claims nothing more, and says that ther
 
 test('a claim that fails ends its lane; the caller hears of it when the other lanes have ended, and the next caller begins anew', async (t) => {
   const answers: (() => void)[] = [];
-  const claims: (() => Promise<Claimed | null>)[] = [() => Promise.resolve({ id: 'dlv_1', hasMore: true }), () => Promise.reject(new Error('connection lost')), () => Promise.resolve(null)];
+  const claims: (() => Promise<Claim<Claimed>>)[] = [() => Promise.resolve({ claimed: { id: 'dlv_1' }, hasMore: true }), () => Promise.reject(new Error('connection lost')), () => Promise.resolve(NOTHING)];
   const lanes = createChannelLanes<Claimed>({
-    claim: () => (claims.shift() ?? (() => Promise.resolve(null)))(),
+    claim: () => (claims.shift() ?? (() => Promise.resolve(NOTHING)))(),
     attempt: () => new Promise((resolve) => answers.push(() => resolve('delivered'))),
   });
   let isOver = false;
@@ -152,6 +256,36 @@ test('of several channels one that fails is told of after the others are done', 
   t.is(delivered, 1);
 });
 
+/** Lanes over an outbox. */
+function prepareOutbox(attempt: () => Promise<void>) {
+  const outbox = createOutbox();
+  const begun: string[] = [];
+  let asked = 0;
+  const lanes = createChannelLanes<Claimed & { monitor: number }>({
+    claim: () => {
+      asked += 1;
+      return Promise.resolve(outbox.claim());
+    },
+    attempt: async ({ id, monitor }) => {
+      begun.push(id);
+      await attempt();
+      outbox.release(monitor);
+      return 'delivered';
+    },
+  });
+  return { lanes, outbox, begun, asked: () => asked };
+}
+
+/** Answers whatever is asked until the run is over. */
+async function untilOver(run: Promise<unknown>, answers: (() => void)[]): Promise<void> {
+  let isOver = false;
+  void run.finally(() => (isOver = true));
+  await until(() => {
+    for (const answer of answers.splice(0)) answer();
+    return isOver;
+  });
+}
+
 /** Lanes over a list of what is due. */
 function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }) {
   const due: string[] = [];
@@ -176,9 +310,25 @@ function prepare({ attempt }: { attempt: (claimed: Claimed) => Promise<string> }
   return { lanes, due, begun, asked: () => asked, most: () => most };
 }
 
-function claimFrom(due: string[]): Claimed | null {
+function claimFrom(due: string[]): Claim<Claimed> {
   const id = due.shift();
-  return id === undefined ? null : { id, hasMore: due.length > 0 };
+  return id === undefined ? NOTHING : { claimed: { id }, hasMore: due.length > 0 };
+}
+
+/** Deliveries of several monitors as two or more processes share them: claimed in order, none before the attempt at its monitor's last one is over. */
+function createOutbox() {
+  const due: { id: string; monitor: number }[] = [];
+  const busy = new Set<number>();
+  return {
+    due,
+    claim(): Claim<Claimed & { monitor: number }> {
+      const index = due.findIndex(({ monitor }) => !busy.has(monitor));
+      const [claimed = null] = index === -1 ? [] : due.splice(index, 1);
+      if (claimed !== null) busy.add(claimed.monitor);
+      return { claimed, hasMore: due.length > 0 };
+    },
+    release: (monitor: number) => void busy.delete(monitor),
+  };
 }
 
 /** Lets everything else that is ready go first, so many times. */

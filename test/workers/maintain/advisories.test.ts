@@ -184,7 +184,7 @@ test('an advisory reaches a real receiver once, signed, with the deadline still 
   await runtime.database.pool.query('DELETE FROM channels');
   await addChannel(runtime, { url: receiver.url });
   await runtime.addMonitor([], { ...DOMAIN, name: 'Our domain' });
-  const deliver = startDeliver(runtime, { allowPrivateNetwork: true, deadlineMs: 5000, retrySeconds: [5] });
+  const deliver = startDeliver(runtime, { allowPrivateNetwork: true, deadlineMs: 5000, retrySeconds: [5], telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' }, slackApiUrl: 'https://slack.com/api' });
   const maintain = startMaintain(runtime, { allowPrivateNetwork: true, whoisServer: whois, rdapBootstrapUrl: 'http://127.0.0.1:9/dns.json' });
   t.teardown(async () => {
     await maintain.stop();

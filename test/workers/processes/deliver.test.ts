@@ -17,7 +17,7 @@ import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
-const OPTIONS = { allowPrivateNetwork: true, deadlineMs: 8000, retrySeconds: [5] };
+const OPTIONS = { allowPrivateNetwork: true, deadlineMs: 8000, retrySeconds: [5], telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' }, slackApiUrl: 'https://slack.com/api' };
 let keys: KeyPair;
 
 test.before(async () => {
@@ -106,7 +106,7 @@ async function addDeliveries({ database, tenantId }: TestRuntime, { count, url, 
   await createChannel(database, { id: 'nch_1', tenantId, type: 'webhook', name: 'Pager', status: 'connected', allMonitors: true, monitorIds: [], webhook, nowMs: 0 });
   const message = buildTestMessage({ nowMs: dueAtMs, publicUrl: 'https://spotcheck.example' });
   const ids = Array.from({ length: count }, (_, index) => `dlv_${index}`);
-  await insertDeliveries(runOn(database.pool), ids.map((id) => ({ id, tenantId, channelId: 'nch_1', monitorId: 'mon_1', message, createdAtMs: dueAtMs })));
+  await insertDeliveries(runOn(database.pool), ids.map((id) => ({ id, tenantId, channelId: 'nch_1', monitorId: `mon_${id}`, message, createdAtMs: dueAtMs })));
   return ids.map((deliveryId) => ({ deliveryId, channelId: 'nch_1', attempt: 1, dueAtMs }));
 }
 

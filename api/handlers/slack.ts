@@ -1,0 +1,112 @@
+import type { Request, RequestHandler } from 'express';
+import { buildGreeting } from '../../core/chat/notes.ts';
+import { isDatabaseAway } from '../../models/availability.ts';
+import type { CodedChannel } from '../../models/chat-connections.ts';
+import { connectSlackChannel, findSlackCodeStanding } from '../../models/slack-connections.ts';
+import { fingerprintOf } from '../../notifications/connect-code.ts';
+import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
+import { SLACK_RETURN_PATH } from '../../notifications/slack/connect-link.ts';
+import { openState } from '../../notifications/slack/state.ts';
+import { methodNotAllowed } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { sendPlainPage } from '../plain-page.ts';
+import { contextOf } from '../request-context.ts';
+
+/** What came of a visit, for the person who made it. */
+type Told = { status: number; title: string; sentences: string[] };
+
+const AGAIN = 'Create the channel anew and open its new link.';
+
+/** What is wrong with a visit of which nothing can come. */
+const REFUSALS = {
+  denied: { status: 400, title: 'Slack was not connected', sentences: ['Slack was told not to let Spotcheck in. Nothing was changed.', 'To connect it after all, open the channel’s link again within the hour of its creation.'] },
+  reported: { status: 400, title: 'Slack was not connected', sentences: ['Slack reported an error instead of letting Spotcheck in.', 'Open the channel’s link again; if that does not help, ask whoever runs this Spotcheck whether its Slack app is set up well.'] },
+  incomplete: { status: 400, title: 'This link is not complete', sentences: ['This page is where Slack sends people back to; it does nothing without what Slack adds to its address.', 'Open the link that the channel was created with.'] },
+  foreign: { status: 400, title: 'This link is not ours', sentences: ['What came back from Slack was not made by this Spotcheck, or was changed on the way. Nothing was connected.', AGAIN] },
+  expired: { status: 400, title: 'This link has expired', sentences: ['A link to connect Slack works for one hour.', AGAIN] },
+  used: { status: 400, title: 'This link was used already', sentences: ['A link connects Slack once, and this one has done so. Nothing was changed now.', 'For another Slack channel, create another channel here and open its link.'] },
+  unknown: { status: 400, title: 'This channel is gone', sentences: ['The channel that this link was for has been deleted.', AGAIN] },
+  noApp: { status: 503, title: 'Slack is not set up here', sentences: ['This Spotcheck has no Slack app, so nothing could be connected.', 'Once whoever runs it has set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, create the channel anew and open its new link.'] },
+  databaseAway: { status: 503, title: 'Not now', sentences: ['Spotcheck cannot reach its database at the moment, so nothing was connected.', 'Open the channel’s link again in a minute.'] },
+} as const satisfies Record<string, { status: number; title: string; sentences: readonly string[] }>;
+
+/** What an exchange that brought no webhook means for the person, by its outcome. */
+const UNGRANTED = {
+  stale: { status: 400, title: 'Slack was not connected', remedy: 'What Slack sent along works once and for ten minutes only. Open the channel’s link again.' },
+  refused: { status: 502, title: 'Slack does not accept this Spotcheck', remedy: 'Whoever runs it must look at its Slack app: client id and secret, redirect URL, and the scope incoming-webhook.' },
+  away: { status: 502, title: 'Slack could not be asked', remedy: 'Nothing was connected. Open the channel’s link again in a minute.' },
+} as const satisfies Record<Exclude<SlackAuthorization['outcome'], 'granted'>, { status: number; title: string; remedy: string }>;
+
+/** `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token: the sealed state is proof enough. */
+export function slackReturnHandler(dependencies: ApiDependencies): RequestHandler {
+  const { config, logger } = dependencies;
+  return async (request, response) => {
+    contextOf(response).route = SLACK_RETURN_PATH;
+    // HEAD would use up the code for somebody who sees no page.
+    if (request.method !== 'GET') throw methodNotAllowed(request.method, 'GET');
+    const told = await comeBack(request, dependencies).catch((error: unknown) => {
+      if (!isDatabaseAway(error)) throw error;
+      logger.error({ err: error, request_id: contextOf(response).requestId }, 'request.failed');
+      return tell('databaseAway');
+    });
+    sendPlainPage(response, { ...told, link: { label: 'Open Spotcheck', url: config.publicUrl } });
+  };
+}
+
+async function comeBack({ query }: Request, dependencies: ApiDependencies): Promise<Told> {
+  const { database, now, authorizeSlack } = dependencies;
+  if (query['error'] !== undefined) return tell(query['error'] === 'access_denied' ? 'denied' : 'reported');
+  const { code, state } = query;
+  if (typeof code !== 'string' || code === '' || typeof state !== 'string') return tell('incomplete');
+  const opened = openState(state, { open: database.secrets.open, nowMs: now() });
+  if (opened.outcome !== 'good') return tell(opened.outcome);
+  const fingerprint = fingerprintOf(opened.code);
+  const standing = await findSlackCodeStanding(database, { fingerprint, nowMs: now() });
+  if (standing !== 'open') return tell(standing);
+  if (authorizeSlack === null) return tell('noApp');
+
+  // Our own code stays good until it connects something, so that a visit while Slack is away can be made again.
+  const authorization = await authorizeSlack(code);
+  if (authorization.outcome !== 'granted') return tellUngranted(authorization, dependencies);
+  const { grant } = authorization;
+  const channel = await connectSlackChannel(database, { ...grant, fingerprint, nowMs: now() });
+  if (channel === null) return tell('used');
+  dependencies.logger.info({ tenant_id: channel.tenantId, channel_id: channel.id }, 'channel.connected');
+  return tellConnected(channel, grant, await greet(channel, grant, dependencies));
+}
+
+/** Says hello in the channel; false where it did not arrive. */
+async function greet({ id, name, allMonitors }: CodedChannel, { webhookUrl }: SlackGrant, { config, sendSlack, logger }: ApiDependencies): Promise<boolean> {
+  try {
+    const { outcome, error } = await sendSlack(webhookUrl, buildGreeting({ name, allMonitors, publicUrl: config.publicUrl }, null));
+    if (outcome === 'delivered') return true;
+    logger.warn({ channel_id: id, error }, 'channel.not_greeted');
+  } catch (error) {
+    logger.warn({ channel_id: id, err: error }, 'channel.not_greeted');
+  }
+  return false;
+}
+
+function tellConnected({ name, enabled }: CodedChannel, { channelName, teamName }: SlackGrant, isGreeted: boolean): Told {
+  const place = [channelName ?? 'the Slack channel that you chose', ...(teamName === null ? [] : [`in ${teamName}`])].join(' ');
+  return {
+    status: 200,
+    title: 'Slack is connected',
+    sentences: [
+      `Alerts of “${name}” arrive in ${place} from now on.`,
+      isGreeted ? 'A first message is there already. You can close this page.' : 'The first message to it did not arrive, though: look there whether Slack lets Spotcheck write.',
+      ...(enabled ? [] : ['The channel is disabled at the moment: alerts come once it is enabled again.']),
+    ],
+  };
+}
+
+function tellUngranted({ outcome, reason }: Exclude<SlackAuthorization, { outcome: 'granted' }>, { logger }: ApiDependencies): Told {
+  logger.warn({ outcome, error: reason }, 'channel.not_connected');
+  const { status, title, remedy } = UNGRANTED[outcome];
+  return { status, title, sentences: [`${reason}.`, remedy] };
+}
+
+function tell(refusal: keyof typeof REFUSALS): Told {
+  const { status, title, sentences } = REFUSALS[refusal];
+  return { status, title, sentences: [...sentences] };
+}

@@ -1,0 +1,56 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Router, type RequestHandler } from 'express';
+import { applyChatUpdate } from '../../models/chat-connections.ts';
+import { inPoolTransaction } from '../../models/sql.ts';
+import { replyTo } from '../../notifications/telegram/reply.ts';
+import { readUpdate } from '../../notifications/telegram/update.ts';
+import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
+import { unknownRoute } from '../middleware/error-response.ts';
+import { contextOf } from '../request-context.ts';
+
+/**
+ * `POST /telegram/<secret>`: what chats tell the bot, handed over by Telegram itself (D-55). Answered once it is committed, so that Telegram
+ * repeats what a database that is away has missed; what there is to say goes back as the answer. To anybody else there is nothing here.
+ */
+export function createTelegramRouter(dependencies: ApiDependencies): Router {
+  const router = Router({ caseSensitive: true });
+  router.post('/:secret', requireSecrets(dependencies), ...readJson(MAX_BODY_BYTES), updateHandler(dependencies));
+  router.use(unknownRoute);
+  return router;
+}
+
+function updateHandler({ database, now, logger, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { update } = readUpdate(request.body, config.telegramBotName);
+    const outcome = await inPoolTransaction(database, (run) => applyChatUpdate(run, update, now()));
+    if (outcome.outcome === 'connected') logger.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
+    const reply = replyTo(outcome, config.publicUrl);
+    response.json(reply === null ? {} : { method: 'sendMessage', ...reply });
+  };
+}
+
+/** Both secrets, in constant time; those of older keys count while Telegram has not heard of the new ones. */
+function requireSecrets({ database }: ApiDependencies): RequestHandler {
+  const paths = database.secrets.derive(WEBHOOK_SECRETS.path).map(digest);
+  const headers = database.secrets.derive(WEBHOOK_SECRETS.header).map(digest);
+  return (request, response, next) => {
+    const path = digest(String(request.params['secret']));
+    const header = digest(String(request.headers[SECRET_HEADER]));
+    const isTelegram = [isOneOf(path, paths), isOneOf(header, headers)].every(Boolean);
+    if (!isTelegram) return unknownRoute(request, response, next);
+    // The path itself belongs into no log.
+    contextOf(response).route = `${TELEGRAM_PATH}/{secret}`;
+    next();
+  };
+}
+
+function isOneOf(given: Buffer, known: readonly Buffer[]): boolean {
+  return known.reduce((isFound, one) => timingSafeEqual(given, one) || isFound, false);
+}
+
+/** Digests are of one length, as the comparison asks for. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

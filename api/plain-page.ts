@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { Response } from 'express';
+
+/** A page for a person who came by a link: what happened, and what to do. All of it is plain text. */
+export type PlainPage = { status: number; title: string; sentences: readonly string[]; link: { label: string; url: string } };
+
+const STYLE = 'body{color-scheme:light dark;font:1.125rem/1.6 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1.5rem}h1{font-size:1.6rem;line-height:1.25}p{overflow-wrap:anywhere}';
+
+/** Nothing is loaded, run, framed or sent; the one style is known by its hash. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Answers with a page that no cache keeps and whose address no other site is told: links like those that lead here carry codes. */
+export function sendPlainPage(response: Response, page: PlainPage): void {
+  response
+    .status(page.status)
+    .set({ 'Content-Security-Policy': CONTENT_SECURITY_POLICY, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', 'X-Robots-Tag': 'noindex' })
+    .type('html')
+    .send(renderPage(page));
+}
+
+function renderPage({ title, sentences, link }: PlainPage): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} · Spotcheck</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(title)}</h1>
+${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('\n')}
+<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p>
+</main>
+</body>
+</html>
+`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}

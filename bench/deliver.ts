@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { countPendingDeliveries } from '../models/deliveries.ts';
+import type { BenchContext } from './benchmark.ts';
+import { readable } from './report.ts';
+import { openOutbox } from './stand/deliveries.ts';
+import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
+import { cpuSecondsOf } from './stand/process-tree.ts';
+import { startProgram } from './stand/program.ts';
+import { startSink } from './stand/sink.ts';
+
+const CHANNELS = 20;
+const MONITORS = 50;
+
+/** Deliveries a second that one deliver process sends, records included. */
+const PER_SECOND = 1000;
+
+/** A storm waits in the database: how fast one deliver process sends it to an https receiver, claims and records on the disk of a real PostgreSQL. */
+export async function deliver(context: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) await deliverOn(context, backend);
+}
+
+async function deliverOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, backend);
+    const sink = await startSink(stand);
+    const outbox = openOutbox(stand, installation);
+    const channelIds: string[] = [];
+    for (let channel = 0; channel < CHANNELS; channel += 1) channelIds.push(await outbox.addChannel(sink.url(`channel/${channel}`)));
+    const program = startProgram(stand, ['workers/main.ts', 'deliver'], { ...installation.env, LOG_LEVEL: 'info', NODE_EXTRA_CA_CERTS: sink.caFile });
+    const monitors = Array.from({ length: MONITORS }, (_, index) => index);
+    // The first thousand warms up what the others are measured on.
+    await outbox.tell(channelIds, monitors);
+    await untilSent();
+
+    const deliveries = (isQuick ? 5 : 20) * CHANNELS * MONITORS;
+    const roots = [[program.pid], installation.serverPids, [sink.pid]];
+    const before = await Promise.all(roots.map(cpuSecondsOf));
+    const warm = await sink.read();
+    const startedAt = performance.now();
+    for (let sent = 0; sent < deliveries; sent += CHANNELS * MONITORS) await outbox.tell(channelIds, monitors);
+    await untilSent();
+    const seconds = (performance.now() - startedAt) / 1000;
+    const after = await Promise.all(roots.map(cpuSecondsOf));
+    const { arrivals, connections } = await sink.read();
+    const [own, servers, receiver] = after.map((cpu, index) => ((cpu - (before[index] ?? 0)) / deliveries) * 1e6);
+    const lost = deliveries - (arrivals.length - warm.arrivals.length);
+    report.figure(`${backend}: ${readable(deliveries)} deliveries in ${readable(seconds)} s over ${connections} connections; CPU each ${readable(own ?? 0)} us here, ${readable(servers ?? 0)} us in the servers, ${readable(receiver ?? 0)} us at the receiver`);
+    report.bound({ name: `deliveries lost on ${backend}`, value: lost, unit: '', atMost: 0 });
+    report.bound({ name: `deliveries of one process on ${backend}`, value: deliveries / seconds, unit: '/s', atLeast: PER_SECOND });
+
+    async function untilSent(): Promise<void> {
+      while ((await countPendingDeliveries(installation.database)).pending > 0) await delay(100);
+    }
+  });
+}

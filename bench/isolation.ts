@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchContext } from './benchmark.ts';
+import { percentile } from './figures.ts';
+import { readable } from './report.ts';
+import { openOutbox, type Told } from './stand/deliveries.ts';
+import { BACKENDS, startInstallation, type Backend } from './stand/installation.ts';
+import { startProgram } from './stand/program.ts';
+import { startSink } from './stand/sink.ts';
+
+const CHANNELS = 50;
+const MONITORS = 20;
+
+/** Each so often one monitor is told to all channels, in milliseconds: 200 deliveries a second. */
+const EVERY_MS = 250;
+
+/** What a receiver that hangs may add to the way of the others' deliveries at the 99th percentile, in milliseconds. */
+const ADDED_MS = 100;
+
+/** Fifty channels hear of every event, and one of their receivers takes 8 s for each answer: how much longer the way to the others gets. */
+export async function isolation(context: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) await isolationOn(context, backend);
+}
+
+async function isolationOn({ isQuick, report, withStand }: BenchContext, backend: Backend): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, backend);
+    const sink = await startSink(stand);
+    const outbox = openOutbox(stand, installation);
+    const well: string[] = [];
+    for (let channel = 0; channel < CHANNELS; channel += 1) well.push(await outbox.addChannel(sink.url(`well/${channel}`)));
+    const hanging = [await outbox.addChannel(sink.url('hang')), ...well.slice(1)];
+    startProgram(stand, ['workers/main.ts', 'deliver'], { ...installation.env, NODE_EXTRA_CA_CERTS: sink.caFile });
+    await measure(well);
+
+    const rounds = isQuick ? 1 : 3;
+    const p99s = { 'all are well': [] as number[], 'one hangs': [] as number[] };
+    // In turns: what else the machine does falls on both.
+    for (let round = 0; round < rounds; round += 1) {
+      p99s['all are well'].push(await measure(well));
+      p99s['one hangs'].push(await measure(hanging));
+    }
+    const [calm, disturbed] = [Math.min(...p99s['all are well']), Math.min(...p99s['one hangs'])];
+    for (const [name, rest] of Object.entries(p99s)) report.figure(`${backend}: p99 of the way to a receiver that is well, where ${name}: ${rest.map(readable).join(', ')} ms`);
+    report.bound({ name: `what a receiver that hangs adds to it on ${backend}`, value: Math.max(0, disturbed - calm), unit: ' ms', atMost: ADDED_MS });
+
+    /** The 99th percentile of the way to the receivers that are well, in milliseconds; those that have not come by then are told apart. */
+    async function measure(channelIds: readonly string[]): Promise<number> {
+      const told: Told[] = [];
+      const until = performance.now() + (isQuick ? 5000 : 15_000);
+      for (let count = 0; performance.now() < until; count += 1) {
+        told.push(...(await outbox.tell(channelIds, [count % MONITORS])));
+        await delay(EVERY_MS);
+      }
+      await delay(2000);
+      const arrivals = new Map((await sink.read()).arrivals.map(({ id, atMs }) => [id, atMs]));
+      const ways = told.filter(({ channelId }) => well.includes(channelId)).map(({ id, atMs }) => (arrivals.get(id) ?? Number.NaN) - atMs);
+      if (ways.some(Number.isNaN)) report.figure(`${backend}: ${ways.filter(Number.isNaN).length} of ${ways.length} had not arrived after two seconds`);
+      return percentile(ways.filter((way) => !Number.isNaN(way)), 0.99);
+    }
+  });
+}

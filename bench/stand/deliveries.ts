@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { buildTestMessage } from '../../core/envelope.ts';
+import { createChannel } from '../../models/channels.ts';
+import { insertDeliveries } from '../../models/deliveries.ts';
+import { createIdSource } from '../../models/ids.ts';
+import { inPoolTransaction } from '../../models/sql.ts';
+import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { openJobQueues } from '../../queues/job-queues.ts';
+import type { Installation } from './installation.ts';
+import type { Stand } from './stand.ts';
+
+/** Writes events to channels as the evaluator does, rows first and then their jobs. */
+export type Outbox = {
+  addChannel: (url: string) => Promise<string>;
+  /** One event of each of these monitors to each of these channels, in one transaction. */
+  tell: (channelIds: readonly string[], monitors: readonly number[]) => Promise<Told[]>;
+};
+
+/** A delivery as it was committed; `atMs` is when its event was detected, Unix milliseconds. */
+export type Told = { id: string; channelId: string; atMs: number };
+
+export function openOutbox(stand: Stand, { databaseUrl, redisUrls, database, tenantId }: Installation): Outbox {
+  const backend = openQueueBackend({ databaseUrl, redisUrls, onError: () => undefined });
+  const queues = openJobQueues(backend);
+  stand.defer(async () => {
+    await queues.close();
+    await backend.close();
+  });
+  const newId = createIdSource();
+  const template = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+  return {
+    async addChannel(url) {
+      const webhook = { url, signingSecret: generateSigningSecret(randomBytes) };
+      const channel = { id: newId('nch'), tenantId, type: 'webhook', name: 'On call', status: 'connected', allMonitors: true, monitorIds: [], webhook, nowMs: Date.now() } as const;
+      return (await createChannel(database, channel)).id;
+    },
+    async tell(channelIds, monitors) {
+      const atMs = Date.now();
+      const told = monitors.flatMap((monitor) =>
+        channelIds.map((channelId) => ({ id: newId('dlv'), tenantId, channelId, monitorId: `mon_${monitor}`, message: template, createdAtMs: atMs })),
+      );
+      await inPoolTransaction(database, (run) => insertDeliveries(run, told));
+      await queues.enqueueAttempts(told.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })));
+      return told.map(({ id, channelId }) => ({ id, channelId, atMs }));
+    },
+  };
+}

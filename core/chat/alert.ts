@@ -1,0 +1,126 @@
+import type { AgentMessage } from '../agent/message.ts';
+import type { AdvisoryMessage } from '../domain/advisory-message.ts';
+import { tellDuration } from '../duration-text.ts';
+import type { ChannelMessage } from '../channel-message.ts';
+import type { MonitorMessage, StoredMessage } from '../envelope.ts';
+import type { EventState } from '../event.ts';
+import type { SummaryMessage } from '../storm.ts';
+import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone } from './message.ts';
+import { shorten } from './shown-text.ts';
+
+/** Longer lists are counted: the message is for one look at a phone. */
+const MOST_NAMED = 5;
+
+const STATES = {
+  down: { tone: 'bad', word: 'Down' },
+  degraded: { tone: 'warning', word: 'Degraded' },
+  up: { tone: 'good', word: 'Up again' },
+  unknown: { tone: 'unclear', word: 'Unknown' },
+} as const satisfies Record<EventState, { tone: ChatTone; word: string }>;
+
+const AGENT_STATES = {
+  offline: { tone: 'bad', word: 'Agent offline' },
+  online: { tone: 'good', word: 'Agent online' },
+} as const satisfies Record<AgentMessage['state'], { tone: ChatTone; word: string }>;
+
+/** What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since when and for how long, and where to look. */
+export function buildAlert(message: StoredMessage, nowMs: number): ChatMessage {
+  switch (message.event) {
+    case 'monitor.down':
+    case 'monitor.degraded':
+    case 'monitor.up':
+    case 'monitor.unknown':
+      return buildMonitorAlert(message, nowMs);
+    case 'advisory.domain_expiry':
+      return buildAdvisory(message);
+    case 'agent.offline':
+    case 'agent.online':
+      return buildAgentAlert(message, nowMs);
+    case 'channel.failing':
+      return buildChannelAlert(message, nowMs);
+    case 'summary':
+      return buildSummary(message);
+    default:
+      return message satisfies never;
+  }
+}
+
+function buildMonitorAlert({ state, monitor, reason, detail, event_at: eventAt, url }: MonitorMessage, nowMs: number): ChatMessage {
+  const { tone, word } = STATES[state];
+  const facts = [
+    ...fact('Seen from', tellPlaces(detail.sources_down, detail.sources_total)),
+    ...fact('No word from', tellList(detail.sources_silent ?? [])),
+    ...fact('Depends on', tellList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.place)} (${one.state})`))),
+    ...(state === 'up' ? [] : fact('Since', tellSince(eventAt, nowMs))),
+    ...(state === 'up' ? fact('At', tellMoment(eventAt)) : []),
+    ...(detail.duration_seconds === undefined ? [] : fact('It lasted', tellDuration(detail.duration_seconds))),
+  ];
+  return { tone, title: `${word}: ${shorten(monitor.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the monitor', url } };
+}
+
+function buildAdvisory({ monitor, reason, url }: AdvisoryMessage): ChatMessage {
+  return {
+    tone: 'warning',
+    title: `Expiry ahead: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    text: shorten(reason, CHAT_CAPS.text),
+    facts: [],
+    link: { label: 'Open the monitor', url },
+  };
+}
+
+function buildAgentAlert({ agent, state, reason, detail, event_at: eventAt, url }: AgentMessage, nowMs: number): ChatMessage {
+  const { tone, word } = AGENT_STATES[state];
+  const facts = [
+    ...fact('Region', agent.region),
+    ...fact('Last heard', tellMoment(detail.last_seen_at)),
+    ...(state === 'offline' ? fact('Since', tellSince(eventAt, nowMs)) : fact('At', tellMoment(eventAt))),
+  ];
+  return { tone, title: `${word}: ${shorten(agent.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the agent', url } };
+}
+
+function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, nowMs: number): ChatMessage {
+  const facts = [...fact('Since', tellSince(detail.failing_since, nowMs)), ...fact('Last error', detail.last_error)];
+  return { tone: 'warning', title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the channel', url } };
+}
+
+/** Names are cut rather than counts: those stand in the labels. */
+function buildSummary({ monitors, states, url }: SummaryMessage): ChatMessage {
+  const [worst] = states;
+  const facts = states.map(({ state, monitors: count, names }) => ({
+    label: `${STATES[state].word} (${count})`,
+    value: shorten(names.length === 0 ? 'not named here' : `${names.map((name) => shorten(name, CHAT_CAPS.place)).join(', ')}${count > names.length ? ' and others' : ''}`, CHAT_CAPS.fact),
+  }));
+  return {
+    tone: worst === undefined ? 'neutral' : STATES[worst.state].tone,
+    title: `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
+    text: 'Many monitors changed within a short time, so they are told together.',
+    facts,
+    link: { label: 'Open all monitors', url },
+  };
+}
+
+function fact(label: string, value: string | null): ChatFact[] {
+  return value === null || value === '' ? [] : [{ label, value: shorten(value, CHAT_CAPS.fact) }];
+}
+
+/** `frankfurt, hanoi (2 of 3)`; a single place is its own count. */
+function tellPlaces(places: readonly string[], total: number): string | null {
+  const list = tellList(places);
+  return list === null || total <= 1 ? list : `${list} (${places.length} of ${total})`;
+}
+
+function tellList(names: readonly string[]): string | null {
+  if (names.length === 0) return null;
+  const named = names.slice(0, MOST_NAMED).map((name) => shorten(name, CHAT_CAPS.place));
+  const rest = names.length - named.length;
+  return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+function tellSince(atSeconds: number, nowMs: number): string {
+  return `${tellMoment(atSeconds)}, for ${tellDuration(Math.floor(nowMs / 1000) - atSeconds)}`;
+}
+
+/** A moment (Unix seconds) as `2026-03-14 09:26:53 UTC`: people of one chat live in several time zones. */
+function tellMoment(unixSeconds: number): string {
+  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

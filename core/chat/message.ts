@@ -1,0 +1,33 @@
+/** How a chat message shall look at first sight. */
+export type ChatTone = 'bad' | 'warning' | 'good' | 'unclear' | 'neutral';
+
+/**
+ * What people read in a chat, whatever the chat: plain text, unescaped, on one line each, within `CHAT_CAPS`. Its renderers escape every part.
+ */
+export type ChatMessage = {
+  tone: ChatTone;
+  /** State and name, without the tone's mark: a look at the lock screen tells the rest of it. */
+  title: string;
+  /** A sentence; null where the title says it all. */
+  text: string | null;
+  facts: readonly ChatFact[];
+  /** Null where there is nothing to open. */
+  link: { label: string; url: string } | null;
+};
+
+export type ChatFact = { label: string; value: string };
+
+/** The mark before a title: readable on a lock screen, and by those who do not tell red from green. */
+export const CHAT_MARKS = {
+  bad: '\u{1F534}',
+  warning: '\u{1F7E0}',
+  good: '\u{1F7E2}',
+  unclear: '\u{26AA}',
+  neutral: '\u{1F514}',
+} as const satisfies Record<ChatTone, string>;
+
+/**
+ * The most characters (UTF-16 units) of each part. Renderers hold them against what they send, so after escaping: a message of one title,
+ * one text and six facts then stays within Telegram's 4,096 characters, and each part within what Slack takes of one block.
+ */
+export const CHAT_CAPS = { title: 300, name: 200, text: 500, fact: 400, place: 60 } as const;

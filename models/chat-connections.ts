@@ -1,0 +1,122 @@
+import type { ChannelType } from '../core/channel.ts';
+import type { ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../core/chat/update.ts';
+import { HEALED } from './channel-health.ts';
+import type { Database } from './database.ts';
+import { runOn, type Run } from './sql.ts';
+
+/** A channel whose chat can be reached no more: `connection` is what the failed attempt used, `problem` why, as a sentence for its owner. */
+export type LostConnection = { channelId: string; connection: string; problem: string; nowMs: number };
+
+/** A channel that a connect code belongs to. `connection` is what it was connected by before; null = nothing. */
+export type CodedChannel = ConnectedChannel & { connection: string | null };
+
+/** What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for whoever comes twice. */
+export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
+
+type CodedRow = { id: string; tenant_id: string; name: string; all_monitors: boolean; enabled: boolean; connection: string | null; used_at: number | null; expires_at: number };
+type ChatRow = { name: string; all_monitors: boolean; enabled: boolean };
+
+/** What channels are told of why a chat's own people ended their alerts. */
+const ENDED = {
+  stop: 'Somebody wrote /stop in the chat',
+  removed: 'The bot was blocked in the chat or removed from it',
+} as const satisfies Partial<Record<ChatUpdate['kind'], string>>;
+
+/**
+ * Marks a chat channel as not connected any more, with the reason: nothing is sent to it until its owner connects it again. False where it
+ * has been connected anew since the attempt, or is not connected at all.
+ */
+export async function disconnectChannel(database: Database, lost: LostConnection): Promise<boolean> {
+  const rows = await runOn(database.pool)<{ id: string }>(
+    `UPDATE channels SET status = 'pending', last_error = $3, last_error_at = $4
+     WHERE id = $1 AND status = 'connected' AND coalesce(chat_id, sealed_url) = $2
+     RETURNING id`,
+    [lost.channelId, lost.connection, lost.problem, lost.nowMs],
+  );
+  return rows.length > 0;
+}
+
+/** What the chat of a tenant's channel is reached by, as in a claim; null where nothing is connected, or it is a webhook. */
+export async function findConnection(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<string | null> {
+  const [row] = await runOn(database.pool)<{ connection: string | null }>(
+    `SELECT coalesce(chat_id, sealed_url) AS connection FROM channels WHERE id = $1 AND tenant_id = $2 AND type <> 'webhook' AND status = 'connected'`,
+    [id, tenantId],
+  );
+  return row?.connection ?? null;
+}
+
+/**
+ * Uses up a connect code, for channels of one type, in the caller's transaction: of many that bring it at once one gets it (D-55). The
+ * channel stays locked until that ends.
+ */
+export async function takeConnectCode(run: Run, code: { fingerprint: Uint8Array; type: ChannelType; nowMs: number }): Promise<TakenCode> {
+  const [row] = await run<CodedRow>(
+    `SELECT c.id, c.tenant_id, c.name, c.all_monitors, c.enabled, coalesce(c.chat_id, c.sealed_url) AS connection, k.used_at, k.expires_at
+     FROM connect_codes k JOIN channels c ON c.id = k.channel_id
+     WHERE k.fingerprint = $1 AND c.type = $2 FOR NO KEY UPDATE`,
+    [code.fingerprint, code.type],
+  );
+  if (row === undefined) return { outcome: 'unknown' };
+  const { id, tenant_id: tenantId, name, all_monitors: allMonitors, enabled, connection } = row;
+  const channel = { id, tenantId, name, allMonitors, enabled, connection };
+  if (row.used_at !== null) return { outcome: 'used', channel };
+  const nowSeconds = Math.floor(code.nowMs / 1000);
+  if (row.expires_at <= nowSeconds) return { outcome: 'expired' };
+  await run('UPDATE connect_codes SET used_at = $2 WHERE fingerprint = $1', [code.fingerprint, nowSeconds]);
+  return { outcome: 'taken', channel };
+}
+
+/** Does what a Telegram chat asked for, in the caller's transaction, and returns what there is to say. The same update twice changes nothing more. */
+export async function applyChatUpdate(run: Run, update: ChatUpdate, nowMs: number): Promise<ChatOutcome> {
+  switch (update.kind) {
+    case 'start':
+      return update.fingerprint === null ? await resumeChat(run, update.chatId) : await connectChat(run, { ...update, fingerprint: update.fingerprint, nowMs });
+    case 'stop':
+      return { outcome: 'stopped', chatId: update.chatId, channels: await disableChat(run, { chatId: update.chatId, why: ENDED.stop, nowMs }) };
+    case 'removed':
+      await disableChat(run, { chatId: update.chatId, why: ENDED.removed, nowMs });
+      return { outcome: 'silent' };
+    case 'moved':
+      await moveChat(run, { from: update.chatId, to: update.to });
+      return { outcome: 'silent' };
+    case 'other':
+      return { outcome: 'silent' };
+    default:
+      return update satisfies never;
+  }
+}
+
+/** Lets the Telegram channels of a chat follow it to its new id. */
+export async function moveChat(run: Run, { from, to }: { from: string; to: string }): Promise<void> {
+  await run(`UPDATE channels SET chat_id = $2 WHERE chat_id = $1 AND type = 'telegram'`, [from, to]);
+}
+
+async function connectChat(run: Run, { chatId, fingerprint, nowMs }: { chatId: string; fingerprint: Uint8Array; nowMs: number }): Promise<ChatOutcome> {
+  const taken = await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs });
+  if (!('channel' in taken)) return { outcome: `code_${taken.outcome}`, chatId };
+  const { channel } = taken;
+  if (taken.outcome === 'used') return channel.connection === chatId ? { outcome: 'connected_before', chatId, channel } : { outcome: 'code_used', chatId };
+  await run(`UPDATE channels SET chat_id = $2, status = 'connected', ${HEALED} WHERE id = $1`, [channel.id, chatId]);
+  return { outcome: 'connected', chatId, channel };
+}
+
+/** Channels whose chat could not be reached for a while are connected again: that the chat speaks to the bot shows that it can be. */
+async function resumeChat(run: Run, chatId: string): Promise<ChatOutcome> {
+  await run(`UPDATE channels SET status = 'connected', ${HEALED} WHERE chat_id = $1 AND type = 'telegram' AND status = 'pending'`, [chatId]);
+  const rows = await run<ChatRow>(`SELECT name, all_monitors, enabled FROM channels WHERE chat_id = $1 AND type = 'telegram' ORDER BY created_at, id`, [chatId]);
+  return { outcome: 'no_code', chatId, channels: rows.map(chatChannel) };
+}
+
+async function disableChat(run: Run, { chatId, why, nowMs }: { chatId: string; why: string; nowMs: number }): Promise<ChatChannel[]> {
+  const rows = await run<ChatRow>(
+    `UPDATE channels SET enabled = false, last_error = $2, last_error_at = $3
+     WHERE chat_id = $1 AND type = 'telegram' AND enabled
+     RETURNING name, all_monitors, enabled`,
+    [chatId, why, nowMs],
+  );
+  return rows.map(chatChannel);
+}
+
+function chatChannel({ name, all_monitors: allMonitors, enabled }: ChatRow): ChatChannel {
+  return { name, allMonitors, enabled };
+}

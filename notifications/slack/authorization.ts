@@ -1,0 +1,91 @@
+import { cleanText } from '../../core/clean-text.ts';
+import type { SlackSending } from './sending.ts';
+import { isWebhookUrl } from './webhook-url.ts';
+
+/** The Slack app that the installation is, and the return address that its links named. */
+export type SlackApp = { clientId: string; clientSecret: string; returnUrl: string };
+
+/** What a person gave us in Slack: a webhook into one channel, and what channel and workspace are called (null where Slack does not say). */
+export type SlackGrant = { webhookUrl: string; teamName: string | null; channelName: string | null };
+
+/**
+ * What came of an exchange. `stale`: the person's code is used or too old, a new authorization helps. `refused`: Slack does not accept the
+ * app, which only its operator can change. `away`: another try may do better. `reason` is for people and holds no secret.
+ */
+export type SlackAuthorization = { outcome: 'granted'; grant: SlackGrant } | { outcome: 'stale' | 'refused' | 'away'; reason: string };
+
+/** An answer with a grant is about a kilobyte; more than this is none, in bytes. */
+const ANSWER_LIMIT = 65_536;
+
+const MAX_NAME = 255;
+
+/** Error codes of oauth.v2.access, by what helps; those not listed are the operator's business. */
+const OUTCOME_OF_ERROR: ReadonlyMap<unknown, 'stale' | 'away'> = new Map([
+  ['invalid_code', 'stale'],
+  ['code_already_used', 'stale'],
+  ['ratelimited', 'away'],
+  ['internal_error', 'away'],
+  ['fatal_error', 'away'],
+  ['request_timeout', 'away'],
+  ['service_unavailable', 'away'],
+  ['team_added_to_org', 'away'],
+]);
+
+const UNREADABLE = { outcome: 'away', reason: 'Slack answered something that is not its API' } as const;
+
+/**
+ * Exchanges the code that a person brought back from Slack for a webhook (oauth.v2.access, D-55). The access token that comes with it is not
+ * kept. Rejects only when our own machine lacks something.
+ */
+export async function authorizeSlack(code: string, app: SlackApp, { http, apiUrl, deadlineMs }: SlackSending): Promise<SlackAuthorization> {
+  const form = new URLSearchParams({ client_id: app.clientId, client_secret: app.clientSecret, code, redirect_uri: app.returnUrl });
+  const exchange = await http({
+    url: new URL(`${apiUrl}/oauth.v2.access`),
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json', 'Accept-Encoding': 'identity' },
+    body: form.toString(),
+    deadlineMs,
+    bodyLimit: () => ANSWER_LIMIT,
+  });
+  if (exchange.outcome === 'failed') return { outcome: 'away', reason: exchange.reason };
+  if (exchange.status === 429 || exchange.status >= 500) return { outcome: 'away', reason: `Slack answered ${exchange.status}` };
+  const answer = parseObject(exchange.body.toString('utf8'));
+  if (answer === null) return UNREADABLE;
+  return answer['ok'] === true ? readGrant(answer, apiUrl) : readError(answer['error']);
+}
+
+function readGrant(answer: Readonly<Record<string, unknown>>, apiUrl: string): SlackAuthorization {
+  const webhook = objectOf(answer['incoming_webhook']);
+  const webhookUrl = webhook['url'];
+  if (typeof webhookUrl !== 'string') return { outcome: 'refused', reason: 'Slack gave no incoming webhook: the app lacks the scope incoming-webhook' };
+  if (!isWebhookUrl(webhookUrl, apiUrl)) return { outcome: 'refused', reason: 'Slack named a webhook that is not at hooks.slack.com' };
+  // An app that was installed for a whole organization has no team.
+  const teamName = nameOf(objectOf(answer['team'])['name']) ?? nameOf(objectOf(answer['enterprise'])['name']);
+  return { outcome: 'granted', grant: { webhookUrl, teamName, channelName: nameOf(webhook['channel']) } };
+}
+
+function readError(error: unknown): SlackAuthorization {
+  const reason = typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? `Slack answered ${error}` : 'Slack refused without a reason';
+  return { outcome: OUTCOME_OF_ERROR.get(error) ?? 'refused', reason };
+}
+
+function nameOf(value: unknown): string | null {
+  return typeof value === 'string' ? cleanText(value, MAX_NAME) || null : null;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

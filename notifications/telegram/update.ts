@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { ChatUpdate } from '../../core/chat/update.ts';
+import { fingerprintOf } from '../connect-code.ts';
+
+/** An update as far as it concerns us. `id` is null where it has none, so that it is no update at all. */
+export type TelegramUpdate = { id: number | null; update: ChatUpdate };
+
+/** What a bot is told of; nothing else is asked for. */
+export const ALLOWED_UPDATES = ['message', 'my_chat_member'] as const;
+
+const CHAT = z.object({ id: z.int() });
+const MESSAGE = z.object({ chat: CHAT, text: z.string().optional(), migrate_to_chat_id: z.int().optional() });
+const MEMBERSHIP = z.object({ chat: CHAT, new_chat_member: z.object({ status: z.string() }) });
+const UPDATE = z.object({
+  update_id: z.int().nullable().catch(null),
+  message: MESSAGE.optional().catch(undefined),
+  my_chat_member: MEMBERSHIP.optional().catch(undefined),
+});
+
+const COMMAND = /^\/(?<name>start|stop)(?:@(?<bot>\w+))?(?:\s+(?<code>[\w-]{1,64}))?\s*$/i;
+
+/** A command that was copied from one of our own messages has one behind its slash. */
+const WORD_JOINERS = /\u2060/g;
+
+const AWAY = new Set(['kicked', 'left']);
+
+/** Reads what Telegram sent, by whatever way. Commands to other bots of a group are none of ours; `botName` null = whoever is addressed is us. */
+export function readUpdate(json: unknown, botName: string | null): TelegramUpdate {
+  const { update_id: id, message, my_chat_member: membership } = UPDATE.safeParse(json).data ?? { update_id: null };
+  return { id, update: (message && readMessage(message, botName)) ?? (membership && readMembership(membership)) ?? { kind: 'other' } };
+}
+
+function readMessage({ chat, text = '', migrate_to_chat_id: movedTo }: z.infer<typeof MESSAGE>, botName: string | null): ChatUpdate | undefined {
+  const chatId = String(chat.id);
+  if (movedTo !== undefined) return { kind: 'moved', chatId, to: String(movedTo) };
+  const { name, bot, code } = COMMAND.exec(text.replaceAll(WORD_JOINERS, ''))?.groups ?? {};
+  if (name === undefined || !isForUs(bot, botName)) return undefined;
+  if (name.toLowerCase() === 'stop') return { kind: 'stop', chatId };
+  return { kind: 'start', chatId, fingerprint: code === undefined ? null : fingerprintOf(code) };
+}
+
+function isForUs(addressed: string | undefined, botName: string | null): boolean {
+  return addressed === undefined || botName === null || addressed.toLowerCase() === botName.replace(/^@/, '').toLowerCase();
+}
+
+function readMembership({ chat, new_chat_member: { status } }: z.infer<typeof MEMBERSHIP>): ChatUpdate | undefined {
+  return AWAY.has(status) ? { kind: 'removed', chatId: String(chat.id) } : undefined;
+}

@@ -1,0 +1,50 @@
+import { buildChannelMessage } from '../../core/channel-message.ts';
+import { buildAlert } from '../../core/chat/alert.ts';
+import type { ChatMessage } from '../../core/chat/message.ts';
+import { buildTestNote } from '../../core/chat/notes.ts';
+import { buildAdvisoryMessage } from '../../core/domain/advisory-message.ts';
+import type { MonitorMessage, StoredMessage } from '../../core/envelope.ts';
+import { fillSummary, openSummary } from '../../core/storm.ts';
+
+/** The kinds of messages that chats get; of agents only webhooks hear. */
+type Kind = Exclude<StoredMessage['event'], `agent.${string}`>;
+
+const publicUrl = 'https://spotcheck.example';
+const AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
+const AT_MS = AT * 1000;
+const SHOP = { id: 'mon_01m7ywba6kbn995by1sp8c6z6x', name: 'Shop & café <production>', type: 'http', target: 'https://shop.example/' } as const;
+
+const DOWN: MonitorMessage = {
+  version: '1',
+  event: 'monitor.down',
+  event_at: AT,
+  monitor: SHOP,
+  state: 'down',
+  reason: 'HTTP 503 instead of 2xx (seen from 2 of 3 places). What it depends on is not well either: GitHub is degraded',
+  detail: {
+    sources_down: ['frankfurt', 'hanoi'], sources_silent: ['virginia'], incident_id: 'inc_01m7ywcvdyye78pn64g4asvetg', cause: 'status_503', previous_state: 'up', sequence: 4,
+    sources_total: 3, quorum: 2, detected_at: AT + 2, dependencies: [{ id: 'mon_01m7yw9q4e2t6c0r8k5w3z1xvb', name: 'GitHub', state: 'degraded' }],
+  },
+  url: `${publicUrl}/monitors/${SHOP.id}`,
+};
+
+const { dependencies: _dependencies, sources_silent: _silent, ...SEEN } = DOWN.detail;
+
+const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
+  'monitor.down': DOWN,
+  'monitor.degraded': { ...DOWN, event: 'monitor.degraded', state: 'degraded', reason: 'The answer took 2310 ms, expected less than 2000 ms (seen from 2 of 3 places)', detail: SEEN },
+  'monitor.up': { ...DOWN, event: 'monitor.up', state: 'up', reason: 'Working again', detail: { ...SEEN, sources_down: [], previous_state: 'down', duration_seconds: 200 } },
+  'monitor.unknown': { ...DOWN, event: 'monitor.unknown', state: 'unknown', reason: 'Only 1 of 3 locations have reported in time: frankfurt is offline, hanoi is silent', detail: { ...SEEN, sources_down: [], sources_silent: ['frankfurt', 'hanoi'] } },
+  'advisory.domain_expiry': buildAdvisoryMessage({ monitor: SHOP, subject: 'domain', name: 'shop.example', expiresAt: AT + 14 * 86_400, nowMs: AT_MS, publicUrl }),
+  'channel.failing': buildChannelMessage({ channel: { id: 'nch_01m7z0p3v9d5h1k7q2s8x4c6bn', name: 'Pager', type: 'webhook' }, failures: 100, failingSinceMs: AT_MS - 7_200_000, lastError: 'The endpoint answered 500', nowMs: AT_MS, publicUrl }),
+  summary: fillSummary(openSummary({ openedAtMs: AT_MS, publicUrl }), [
+    ...Array.from({ length: 14 }, (_, index) => ({ name: `shop-${index + 1}`, state: 'down' as const })),
+    ...Array.from({ length: 3 }, (_, index) => ({ name: `blog-${index + 1}`, state: 'up' as const })),
+  ]),
+};
+
+/** One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an owner asks for. */
+export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
+  ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
+  test: buildTestNote({ name: 'On call', allMonitors: true, publicUrl }),
+};

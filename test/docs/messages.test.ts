@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises';
+import test from 'ava';
+import { renderSlackMessage } from '../../notifications/slack/message.ts';
+import { renderTelegramMessage } from '../../notifications/telegram/message.ts';
+import { CHAT_EXAMPLES } from './chat-examples.ts';
+
+const page = await readFile(new URL('../../docs/messages.md', import.meta.url), 'utf8');
+const sections = new Map([...page.matchAll(/^## `(.+?)`\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(([, name = '', content = '']) => [name, content]));
+
+test('docs/messages.md has a section for every kind of message, and for no other', (t) => {
+  t.deepEqual([...sections.keys()], Object.keys(CHAT_EXAMPLES));
+});
+
+for (const [kind, message] of Object.entries(CHAT_EXAMPLES)) {
+  test(`docs/messages.md shows ${kind} as Telegram gets it, letter by letter`, (t) => {
+    t.is(blockOf(kind, 'html'), renderTelegramMessage('1', message).text);
+  });
+
+  test(`docs/messages.md shows ${kind} as Slack gets it, letter by letter`, (t) => {
+    t.is(blockOf(kind, 'json'), JSON.stringify(renderSlackMessage(message), null, 2));
+  });
+}
+
+function blockOf(kind: string, language: string): string | undefined {
+  return new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\`$`, 'm').exec(sections.get(kind) ?? '')?.[1];
+}

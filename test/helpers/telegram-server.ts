@@ -1,0 +1,210 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { ExecutionContext } from 'ava';
+import { startHttpServer } from './http-server.ts';
+
+/** A message that the bot sent, as the Bot API was asked for it. */
+export type SentMessage = { chat_id: number; text: string; parse_mode?: string; link_preview_options?: { is_disabled?: boolean } };
+
+/** A refusal as the Bot API words it. */
+export type Refusal = { error_code: number; description: string; parameters?: { retry_after?: number; migrate_to_chat_id?: number } };
+
+/** One call of a method; `path` is where it came in, token and all. */
+export type Call = { method: string; path: string; parameters: Record<string, unknown>; atMs: number };
+
+/** The Bot API of one bot, with people who talk to it. Shapes and texts are those of https://core.telegram.org/bots/api. */
+export type TelegramServer = {
+  url: string;
+  token: string;
+  /** All that arrived in chats, in order. */
+  sent: SentMessage[];
+  calls: Call[];
+  /** What the next calls of sendMessage are answered, one after the other, before any chat is looked at. */
+  refusals: Refusal[];
+  webhook: { url: string; secret_token?: string; allowed_updates?: string[] } | null;
+  /** A chat that the bot may write to: a person's has a positive id, a group's a negative one. */
+  open(chatId: number): void;
+  /** Somebody writes in a chat, which opens it. */
+  write(chatId: number, message: string): void;
+  /** A person blocks the bot, or a group puts it out. */
+  block(chatId: number): void;
+  /** A group becomes a supergroup of another id. */
+  migrate(from: number, to: number): void;
+  /** Whether it forgets nothing and waits for nothing, as no real one does: each poll gets every update. */
+  stuck: boolean;
+  /** Sends the latest update once more, confirmed or not. */
+  repeat(): void;
+  /** How many polls are held at the moment. */
+  polls(): number;
+  messagesTo(chatId: number): string[];
+};
+
+const TOKEN = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw';
+const MAX_TEXT = 4096;
+const TAGS = new Set(['b', 'i', 'u', 's', 'a', 'code', 'pre']);
+
+type Update = { update_id: number } & Record<string, unknown>;
+
+/** Starts the Bot API on a port of its own. */
+export async function startTelegramServer(t: ExecutionContext): Promise<TelegramServer> {
+  const chats = new Set<number>();
+  const movedTo = new Map<number, number>();
+  const left = new Set<number>();
+  const sent: SentMessage[] = [];
+  const calls: Call[] = [];
+  const refusals: Refusal[] = [];
+  let updates: Update[] = [];
+  let latest: Update | null = null;
+  let nextUpdateId = 880_000_001;
+  let nextMessageId = 1;
+  let poll: { end: (refusal?: Refusal) => void } | null = null;
+  let webhook: TelegramServer['webhook'] = null;
+
+  const push = (content: Record<string, unknown>): void => {
+    latest = { update_id: nextUpdateId, ...content };
+    updates.push(latest);
+    nextUpdateId += 1;
+    poll?.end();
+  };
+
+  const open = (chatId: number): void => {
+    chats.add(chatId);
+    left.delete(chatId);
+  };
+
+  const sendMessage = (parameters: Record<string, unknown>): object => {
+    const refusal = refusals.shift();
+    if (refusal !== undefined) return { ok: false, ...refusal };
+    const message = parameters as SentMessage;
+    const to = movedTo.get(message.chat_id);
+    if (to !== undefined) return { ok: false, error_code: 400, description: 'Bad Request: group chat was upgraded to a supergroup chat', parameters: { migrate_to_chat_id: to } };
+    if (left.has(message.chat_id)) return { ok: false, error_code: 403, description: message.chat_id > 0 ? 'Forbidden: bot was blocked by the user' : 'Forbidden: bot was kicked from the group chat' };
+    if (!chats.has(message.chat_id)) return { ok: false, error_code: 400, description: 'Bad Request: chat not found' };
+    const shown = message.parse_mode === 'HTML' ? stripHtml(message.text) : message.text;
+    if (shown === null) return { ok: false, error_code: 400, description: "Bad Request: can't parse entities" };
+    if (shown.length > MAX_TEXT) return { ok: false, error_code: 400, description: 'Bad Request: message is too long' };
+    sent.push(message);
+    nextMessageId += 1;
+    return { ok: true, result: { message_id: nextMessageId, date: now(), chat: chatOf(message.chat_id), text: shown } };
+  };
+
+  const getUpdates = async ({ offset = 0, limit = 100, timeout = 0 }: { offset?: number; limit?: number; timeout?: number }, response: ServerResponse): Promise<object> => {
+    if (webhook !== null) return { ok: false, error_code: 409, description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first" };
+    poll?.end({ error_code: 409, description: 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running' });
+    if (!server.stuck) updates = updates.filter(({ update_id: id }) => id >= offset);
+    if (updates.length === 0 && timeout > 0) {
+      const ended = await new Promise<Refusal | undefined>((resolve) => {
+        const timer = setTimeout(() => resolve(undefined), timeout * 1000);
+        poll = {
+          end(refusal) {
+            clearTimeout(timer);
+            poll = null;
+            resolve(refusal);
+          },
+        };
+        const mine = poll;
+        response.once('close', () => poll === mine && mine.end());
+      });
+      if (ended !== undefined) return { ok: false, ...ended };
+    }
+    return { ok: true, result: updates.slice(0, limit) };
+  };
+
+  const answer = async ({ method, parameters }: Call, response: ServerResponse): Promise<object> => {
+    if (method === 'sendMessage') return sendMessage(parameters);
+    if (method === 'getUpdates') return await getUpdates(parameters, response);
+    if (method === 'deleteWebhook') {
+      webhook = null;
+      return { ok: true, result: true, description: 'Webhook was deleted' };
+    }
+    if (method !== 'setWebhook') return { ok: false, error_code: 404, description: 'Not Found' };
+    const wanted = parameters as NonNullable<TelegramServer['webhook']>;
+    if (!wanted.url.startsWith('https://')) return { ok: false, error_code: 400, description: 'Bad Request: bad webhook: An HTTPS URL must be provided for webhook' };
+    webhook = wanted;
+    return { ok: true, result: true, description: 'Webhook was set' };
+  };
+
+  const { port } = await startHttpServer(t, (request, response) => void respond(request, response));
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = request.url ?? '';
+    const body = await text(request);
+    const [, token, method = ''] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? [];
+    const call = { method, path, parameters: body === '' ? {} : JSON.parse(body), atMs: performance.now() };
+    calls.push(call);
+    const result = token === TOKEN ? await answer(call, response) : { ok: false, error_code: 401, description: 'Unauthorized' };
+    if (response.destroyed) return;
+    response.writeHead('error_code' in result ? Number(result.error_code) : 200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(result));
+    await once(response, 'close');
+  };
+
+  const server: TelegramServer = {
+    url: `http://127.0.0.1:${port}`,
+    token: TOKEN,
+    sent,
+    calls,
+    refusals,
+    get webhook() {
+      return webhook;
+    },
+    open,
+    write(chatId, message) {
+      open(chatId);
+      nextMessageId += 1;
+      push({ message: { message_id: nextMessageId, from: person(chatId), chat: chatOf(chatId), date: now(), text: message, entities: [{ offset: 0, length: message.split(' ')[0]?.length, type: 'bot_command' }] } });
+    },
+    block(chatId) {
+      left.add(chatId);
+      const member = (status: string) => ({ user: { id: 110_201_543, is_bot: true, first_name: 'Spotcheck', username: 'spotcheck_bot' }, status });
+      push({ my_chat_member: { chat: chatOf(chatId), from: person(chatId), date: now(), old_chat_member: member('member'), new_chat_member: { ...member('kicked'), until_date: 0 } } });
+    },
+    migrate(from, to) {
+      movedTo.set(from, to);
+      open(to);
+      nextMessageId += 1;
+      push({ message: { message_id: nextMessageId, from: person(from), chat: chatOf(from), date: now(), migrate_to_chat_id: to } });
+    },
+    stuck: false,
+    repeat() {
+      if (latest !== null) updates.push(latest);
+      poll?.end();
+    },
+    polls: () => (poll === null ? 0 : 1),
+    messagesTo: (chatId) => sent.filter((message) => message.chat_id === chatId).map((message) => message.text),
+  };
+  return server;
+}
+
+function chatOf(id: number): object {
+  return id > 0 ? { id, first_name: 'Ada', type: 'private' } : { id, title: 'On call', type: id < -1_000_000_000_000 ? 'supergroup' : 'group' };
+}
+
+function person(chatId: number): object {
+  return { id: Math.abs(chatId), is_bot: false, first_name: 'Ada', language_code: 'en' };
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
+}
+
+/** The text that people see of HTML as the Bot API takes it; null where it would refuse it. */
+export function stripHtml(html: string): string | null {
+  const open: string[] = [];
+  let shown = '';
+  for (const [token] of html.matchAll(/<[^<>]*>|&[^;\s]*;?|[^<&]+|[<&]/gu)) {
+    if (token.startsWith('<')) {
+      const [, slash, name = ''] = /^<(\/?)(\w+)(?: href="[^"<>]*")?>$/.exec(token) ?? [];
+      if (!TAGS.has(name)) return null;
+      if (slash === '') open.push(name);
+      else if (open.pop() !== name) return null;
+    } else if (token.startsWith('&')) {
+      const character = { '&lt;': '<', '&gt;': '>', '&amp;': '&', '&quot;': '"' }[token];
+      if (character === undefined) return null;
+      shown += character;
+    } else {
+      shown += token;
+    }
+  }
+  return open.length === 0 ? shown : null;
+}

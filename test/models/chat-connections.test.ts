@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { createChannel, findChannel } from '../../models/channels.ts';
+import { applyChatUpdate, disconnectChannel, findConnection, takeConnectCode } from '../../models/chat-connections.ts';
+import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { createSecretBox } from '../../models/secret-box.ts';
+import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { findNextUpdate, takeUpdate } from '../../models/telegram-polls.ts';
+import { createTenant } from '../../models/tenants.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const HOUR = 3600;
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+test.before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  for (const id of ['ten_1', 'ten_2']) await createTenant(database, { id, name: id, plan: 'pro', nowMs: NOW_MS });
+});
+
+test.after.always(async () => {
+  await closeDatabase(database);
+  await testDatabase.drop();
+});
+
+test('a code is taken once: who comes later learns that it was used, and by which channel', async (t) => {
+  const fingerprint = await addChannel('nch_once');
+  t.like(await take(fingerprint), { outcome: 'taken', channel: { id: 'nch_once', tenantId: 'ten_1', name: 'Phone', connection: null } });
+  t.like(await take(fingerprint), { outcome: 'used', channel: { id: 'nch_once' } });
+});
+
+test('a code counts up to the second of its expiry, and for its own type of channel only', async (t) => {
+  const fingerprint = await addChannel('nch_edge');
+  t.deepEqual(await take(fingerprint, { nowMs: NOW_MS + HOUR * 1000 }), { outcome: 'expired' });
+  t.deepEqual(await take(fingerprint, { type: 'slack' }), { outcome: 'unknown' });
+  t.like(await take(fingerprint, { nowMs: NOW_MS + HOUR * 1000 - 1 }), { outcome: 'taken' });
+});
+
+test('a code that a broken transaction took is not used up', async (t) => {
+  const fingerprint = await addChannel('nch_broken');
+  await t.throwsAsync(
+    inPoolTransaction(database, async (run) => {
+      await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs: NOW_MS });
+      throw new Error('the process fails here');
+    }),
+  );
+  t.like(await take(fingerprint), { outcome: 'taken' });
+});
+
+test('a chat that is lost leaves its channel pending with the reason, unless the channel has been connected anew since', async (t) => {
+  const fingerprint = await addChannel('nch_lost');
+  await start('100', fingerprint);
+  t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), '100');
+  t.is(await findConnection(database, { tenantId: 'ten_2', id: 'nch_lost' }), null);
+  t.false(await disconnectChannel(database, { channelId: 'nch_lost', connection: '99', problem: 'Too late', nowMs: NOW_MS }));
+  t.true(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Blocked', nowMs: NOW_MS }));
+  t.false(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Again', nowMs: NOW_MS }));
+  t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_lost' }), { status: 'pending', enabled: true, lastError: { text: 'Blocked', at: NOW_MS / 1000 } });
+  t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), null);
+  t.like(await apply({ kind: 'start', chatId: '100', fingerprint: null }), { outcome: 'no_code', channels: [{ name: 'Phone', enabled: true }] });
+  t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_lost' }), { status: 'connected', lastError: null });
+});
+
+test('/stop and a removal reach the channels of that chat in every account, and of no other chat', async (t) => {
+  await start('200', await addChannel('nch_a'));
+  await start('200', await addChannel('nch_b', 'ten_2'));
+  await start('201', await addChannel('nch_c'));
+  t.like(await apply({ kind: 'stop', chatId: '200' }), { outcome: 'stopped', channels: [{ name: 'Phone' }, { name: 'Phone' }] });
+  t.like(await apply({ kind: 'stop', chatId: '200' }), { outcome: 'stopped', channels: [] });
+  const enabled = async (tenantId: string, id: string) => (await findChannel(database, { tenantId, id }))?.enabled;
+  t.deepEqual([await enabled('ten_1', 'nch_a'), await enabled('ten_2', 'nch_b'), await enabled('ten_1', 'nch_c')], [false, false, true]);
+  t.deepEqual(await apply({ kind: 'removed', chatId: '201' }), { outcome: 'silent' });
+  t.is(await enabled('ten_1', 'nch_c'), false);
+});
+
+test('a chat that moves takes all of its channels with it', async (t) => {
+  await start('-300', await addChannel('nch_move'));
+  await apply({ kind: 'moved', chatId: '-300', to: '-100300' });
+  t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_move' }), '-100300');
+});
+
+test('an update is taken once, in any order of arrival, and the mark goes forward only', async (t) => {
+  const run = runOn(database.pool);
+  const at = (updateId: number, nowMs = NOW_MS) => ({ bot: 'bot_1', updateId, nowMs });
+  t.is(await findNextUpdate(run, { bot: 'bot_1', nowMs: NOW_MS }), null);
+  t.deepEqual([await takeUpdate(run, at(7)), await takeUpdate(run, at(7)), await takeUpdate(run, at(6)), await takeUpdate(run, at(9))], [true, false, false, true]);
+  t.is(await findNextUpdate(run, { bot: 'bot_1', nowMs: NOW_MS }), 10);
+  t.is(await findNextUpdate(run, { bot: 'bot_2', nowMs: NOW_MS }), null);
+});
+
+test('after a day the mark counts no more: Telegram may number from anywhere', async (t) => {
+  const run = runOn(database.pool);
+  const dayLaterMs = NOW_MS + 24 * HOUR * 1000;
+  t.true(await takeUpdate(run, { bot: 'bot_3', updateId: 900, nowMs: NOW_MS }));
+  t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs - 1 }), 901);
+  t.false(await takeUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs - 1 }));
+  t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs }), null);
+  t.true(await takeUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs }));
+  t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs }), 6);
+});
+
+async function addChannel(id: string, tenantId = 'ten_1'): Promise<Buffer> {
+  const fingerprint = randomBytes(32);
+  const connectCode = { fingerprint, expiresAtSeconds: NOW_MS / 1000 + HOUR };
+  await createChannel(database, { id, tenantId, type: 'telegram', name: 'Phone', status: 'pending', allMonitors: true, monitorIds: [], connectCode, nowMs: NOW_MS });
+  return fingerprint;
+}
+
+async function take(fingerprint: Buffer, { type = 'telegram', nowMs = NOW_MS }: { type?: 'telegram' | 'slack'; nowMs?: number } = {}) {
+  return await inPoolTransaction(database, (run) => takeConnectCode(run, { fingerprint, type, nowMs }));
+}
+
+async function start(chatId: string, fingerprint: Buffer): Promise<void> {
+  const { outcome } = await apply({ kind: 'start', chatId, fingerprint });
+  if (outcome !== 'connected') throw new Error(outcome);
+}
+
+async function apply(update: Parameters<typeof applyChatUpdate>[1]) {
+  return await inPoolTransaction(database, (run) => applyChatUpdate(run, update, NOW_MS));
+}

@@ -1,0 +1,90 @@
+import test from 'ava';
+import nock from 'nock';
+import type { ChatMessage } from '../../../core/chat/message.ts';
+import { attemptSlack } from '../../../notifications/slack/attempt.ts';
+import { openSlackSending } from '../../../notifications/slack/sending.ts';
+
+nock.disableNetConnect();
+test.afterEach.always(() => nock.cleanAll());
+
+const PATH = '/services/T1/B1/s3cr3t';
+const URL_OF_CHANNEL = `https://hooks.slack.com${PATH}`;
+const MESSAGE: ChatMessage = { tone: 'bad', title: 'Down: Shop', text: 'HTTP 503 instead of 2xx', facts: [], link: null };
+const sending = openSlackSending({ allowPrivateNetwork: false, apiUrl: 'https://slack.com/api', deadlineMs: 8000 });
+const attempt = (url = URL_OF_CHANNEL) => attemptSlack(url, MESSAGE, sending);
+const webhook = () => nock('https://hooks.slack.com').post(PATH);
+
+test.serial('a message is posted as JSON with blocks and a text for notifications', async (t) => {
+  const bodies: Record<string, unknown>[] = [];
+  nock('https://hooks.slack.com', { reqheaders: { 'content-type': 'application/json; charset=utf-8' } })
+    .post(PATH, (body: Record<string, unknown>) => bodies.push(body) > 0)
+    .reply(200, 'ok');
+  t.like(await attempt(), { outcome: 'delivered', statusCode: 200, error: null, response: 'ok', retryAfterMs: null, channelProblem: null, movedTo: null });
+  t.like(bodies[0], { text: '\u{1F534} Down: Shop\nHTTP 503 instead of 2xx', blocks: [{ type: 'header' }, { type: 'section' }] });
+});
+
+const GONE: readonly [status: number, word: string, meaning: RegExp][] = [
+  [403, 'invalid_token', /removed from the workspace/],
+  [403, 'action_prohibited', /administrator/],
+  [404, 'no_service', /webhook was removed/],
+  [404, 'channel_not_found', /Slack channel is gone/],
+  [410, 'channel_is_archived', /archived/],
+  [400, 'no_team', /workspace is gone/],
+  [404, '', /webhook is gone/],
+  [410, '<html>', /webhook is gone/],
+];
+for (const [status, word, meaning] of GONE) {
+  test.serial(`${status} "${word}" ends the retries and says what is wrong with the channel`, async (t) => {
+    webhook().reply(status, word);
+    const result = await attempt();
+    t.like(result, { outcome: 'failed', statusCode: status, response: word || null, retryAfterMs: null });
+    t.regex(result.channelProblem ?? '', meaning);
+    t.regex(result.error ?? '', new RegExp(`^Slack answered ${status}: `));
+  });
+}
+
+for (const [status, word] of [[400, 'invalid_payload'], [400, 'too_many_attachments'], [302, ''], [413, '']] as const) {
+  test.serial(`${status} "${word}" fails this message and says nothing of the channel`, async (t) => {
+    webhook().reply(status, word);
+    t.like(await attempt(), { outcome: 'failed', statusCode: status, error: `Slack answered ${status}`, channelProblem: null });
+  });
+}
+
+const WAITS: readonly [retryAfter: string | undefined, waitMs: number | null][] = [
+  ['30', 30_000],
+  ['0', 0],
+  ['86400', 3_600_000],
+  [undefined, null],
+  ['soon', null],
+  ['-1', null],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', null],
+];
+for (const [retryAfter, retryAfterMs] of WAITS) {
+  test.serial(`429 with Retry-After ${retryAfter ?? 'missing'} is retried after ${retryAfterMs ?? 'the usual'} ms`, async (t) => {
+    webhook().reply(429, 'rate_limited', retryAfter === undefined ? {} : { 'Retry-After': retryAfter });
+    t.like(await attempt(), { outcome: 'retry', statusCode: 429, retryAfterMs, channelProblem: null });
+  });
+}
+
+for (const status of [500, 502, 503]) {
+  test.serial(`${status} is retried, whatever its body says`, async (t) => {
+    webhook().reply(status, 'no_service');
+    t.like(await attempt(), { outcome: 'retry', statusCode: status, retryAfterMs: null, channelProblem: null });
+  });
+}
+
+test.serial('a connection that breaks is retried', async (t) => {
+  webhook().replyWithError(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+  t.like(await attempt(), { outcome: 'retry', statusCode: null, channelProblem: null });
+});
+
+test.serial('a webhook anywhere but at Slack is not called', async (t) => {
+  for (const url of ['http://127.0.0.1:6379/', 'https://example.com/services/T/B/x', 'http://hooks.slack.com/services/T/B/x']) {
+    t.like(await attempt(url), { outcome: 'failed', statusCode: null, error: 'The webhook of the channel is not at hooks.slack.com', channelProblem: null });
+  }
+});
+
+test.serial('the webhook\'s address stands nowhere in a result, even where an answer quotes it', async (t) => {
+  webhook().reply(404, `nothing at ${URL_OF_CHANNEL} nor ${PATH}`);
+  t.notRegex(JSON.stringify(await attempt()), /s3cr3t/);
+});

@@ -1,0 +1,239 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import type { SummaryMessage } from '../../core/storm.ts';
+import type { Monitor } from '../../core/monitor.ts';
+import type { Verdict } from '../../core/verdict.ts';
+import { createChannel } from '../../models/channels.ts';
+import { claimDeliveries } from '../../models/deliveries.ts';
+import { inPoolTransaction } from '../../models/sql.ts';
+import { addToSummaries, countChangedMonitors, listNewestSummaries } from '../../models/storms.ts';
+import { createTenant } from '../../models/tenants.ts';
+import { createEvaluator } from '../../workers/evaluate.ts';
+import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
+import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
+import type { Agent } from '../../models/agents.ts';
+
+const START_MS = Date.now();
+const CLAIM_MS = 15_000;
+
+test('ten monitors that fail at once are ten messages, at once', async (t) => {
+  const { chat, change, toldTo } = await prepare(t, 10);
+  await change('down', { atMs: START_MS });
+  t.deepEqual(await toldTo(chat), Array.from({ length: 10 }, () => ({ event: 'monitor.down', dueInMs: 0 })));
+});
+
+test('eleven that fail at once are one summary to a chat, five seconds later, and eleven events to a webhook', async (t) => {
+  const { runtime, chat, webhook, change, toldTo } = await prepare(t, 11);
+  const { deliveries } = await change('down', { atMs: START_MS });
+  t.deepEqual(await toldTo(chat), [{ event: 'summary', dueInMs: 5000 }]);
+  t.deepEqual(await toldTo(webhook), Array.from({ length: 11 }, () => ({ event: 'monitor.down', dueInMs: 0 })));
+  t.is(deliveries.find(({ channelId }) => channelId === chat)?.dueAtMs, START_MS + 5000);
+  t.is(await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 4999, claimMs: CLAIM_MS }), null);
+  const summary = await deliverSummary(runtime, chat, START_MS + 5000);
+  t.is(summary.monitors, 11);
+  t.deepEqual(summary.states.map(({ state, monitors, names }) => [state, monitors, names.length]), [['down', 11, 10]]);
+  t.is(summary.url, 'http://localhost:3000/monitors');
+});
+
+test('of monitors that fail one after another ten are messages of their own and the rest come in a summary, which is filled until it is sent', async (t) => {
+  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 13);
+  for (const [index, monitor] of monitors.entries()) await change('down', { atMs: START_MS + 100 * index, of: [monitor] });
+  const told = await toldTo(chat);
+  t.is(told.filter(({ event }) => event === 'monitor.down').length, 10);
+  t.deepEqual(told.filter(({ event }) => event === 'summary'), [{ event: 'summary', dueInMs: 5000 }]);
+  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 6000)).states, [{ state: 'down', monitors: 3, names: ['Shop 10', 'Shop 11', 'Shop 12'] }]);
+});
+
+test('two evaluators at once know of each other: of twice six monitors not all are told alone', async (t) => {
+  const { monitors, chat, change, toldTo } = await prepare(t, 12);
+  await Promise.all([monitors.slice(0, 6), monitors.slice(6)].map((of) => change('down', { atMs: START_MS, of })));
+  const events = (await toldTo(chat)).map(({ event }) => event);
+  t.deepEqual(events.toSorted(), [...Array.from({ length: 6 }, () => 'monitor.down'), 'summary']);
+});
+
+test('changes of two tenants do not add up', async (t) => {
+  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+  const other = runtime.newId('ten');
+  await createTenant(runtime.database, { id: other, name: other, plan: 'pro', nowMs: START_MS });
+  await runtime.database.pool.query('UPDATE monitors SET tenant_id = $1 WHERE id = ANY ($2)', [other, monitors.slice(6).map(({ id }) => id)]);
+  const othersChat = await addChannel(runtime, 'slack', other);
+  await change('down', { atMs: START_MS });
+  for (const channelId of [chat, othersChat]) t.deepEqual((await toldTo(channelId)).map(({ event }) => event), Array.from({ length: 6 }, () => 'monitor.down'));
+});
+
+test('first ups are no storm: what fails beside them is told at once', async (t) => {
+  const { runtime, agent, chat, change, toldTo } = await prepare(t, 1);
+  const fresh = await addMonitors(runtime, agent, 20);
+  await change('up', { atMs: START_MS, of: fresh });
+  await change('down', { atMs: START_MS + 1000 });
+  t.deepEqual(await toldTo(chat), [{ event: 'monitor.down', dueInMs: 0 }]);
+});
+
+test('a storm is over when no more than ten have changed within thirty seconds', async (t) => {
+  const { runtime, agent, chat, change, toldTo } = await prepare(t, 11);
+  const [late] = await addMonitors(runtime, agent, 1);
+  if (late === undefined) throw new Error('no monitor');
+  await change('up', { atMs: START_MS - 100_000, of: [late] });
+  await change('down', { atMs: START_MS });
+  await deliverSummary(runtime, chat, START_MS + 5000);
+  await change('down', { atMs: START_MS + 30_000, of: [late] });
+  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['summary', 'monitor.down']);
+});
+
+test('when many recover they come in a summary of their own, thirty seconds after the one before at the soonest', async (t) => {
+  const { runtime, chat, change, toldTo } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  await deliverSummary(runtime, chat, START_MS + 5000);
+  await change('up', { atMs: START_MS + 10_000 });
+  t.deepEqual(await toldTo(chat), [{ event: 'summary', dueInMs: 5000 }, { event: 'summary', dueInMs: 25_000 }]);
+  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 35_000)).states.map(({ state, monitors }) => [state, monitors]), [['up', 12]]);
+});
+
+test('of a monitor that changes twice before a summary is sent the last state is told', async (t) => {
+  const { runtime, monitors, chat, change } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
+  const { states } = await deliverSummary(runtime, chat, START_MS + 5000);
+  t.deepEqual(states.map(({ state, monitors: count }) => [state, count]), [['down', 11], ['up', 1]]);
+});
+
+test('as long as a summary is open whatever changes is told in it, in order, even when the storm is over', async (t) => {
+  const { runtime, agent, monitors, chat, change, toldTo } = await prepare(t, 12);
+  const late = await addMonitors(runtime, agent, 1);
+  await change('up', { atMs: START_MS - 100_000, of: late });
+  await change('down', { atMs: START_MS });
+  await deliverSummary(runtime, chat, START_MS + 5000);
+  await change('up', { atMs: START_MS + 1000, of: monitors });
+  // The second one is due 35 s after the first failure.
+  await change('down', { atMs: START_MS + 33_000, of: late });
+  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['summary', 'summary']);
+  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 35_000)).states.map(({ state, monitors: count }) => [state, count]), [['down', 1], ['up', 12]]);
+});
+
+test('what is being added to a summary is in it: a claim passes by until the change is committed', async (t) => {
+  const { runtime, chat, change } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  const claim = { nowMs: START_MS + 5000, claimMs: CLAIM_MS };
+  await inPoolTransaction(runtime.database, async (run) => {
+    await countChangedMonitors(run, [runtime.tenantId], START_MS - 30_000);
+    const newest = (await listNewestSummaries(run, [chat])).get(chat);
+    t.true(newest?.isOpen);
+    t.deepEqual(await claimDeliveries(runtime.database, [chat], claim), [{ claimed: null, hasMore: true }]);
+    await addToSummaries(run, [{ deliveryId: newest?.deliveryId ?? '', monitorId: 'mon_late', name: 'Late', state: 'degraded', atMs: START_MS }]);
+  });
+  t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 13);
+});
+
+test('a summary whose worker died before it was read says the same in the next attempt, and what came after it is in the next one', async (t) => {
+  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  await runtime.database.pool.query(`UPDATE deliveries SET attempts = 1, claimed_until = $1 WHERE event = 'summary'`, [START_MS + 20_000]);
+  await change('up', { atMs: START_MS + 10_000, of: monitors.slice(0, 2) });
+  t.is((await toldTo(chat)).length, 2);
+  const again = await deliverSummary(runtime, chat, START_MS + 20_000);
+  t.deepEqual(again.states.map(({ state, monitors: count }) => [state, count]), [['down', 12]]);
+  t.deepEqual((await deliverSummary(runtime, chat, START_MS + 60_000)).states.map(({ state, monitors: count }) => [state, count]), [['up', 2]]);
+});
+
+test('a summary that fails is retried and says the same', async (t) => {
+  const { runtime, chat, change } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  const first = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
+  const made = { deliveryId: first?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null, finishedAtMs: START_MS + 5010 } as const;
+  t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 10_000 }));
+  t.deepEqual(await deliverSummary(runtime, chat, START_MS + 10_000), first?.message);
+});
+
+test('a storm whose transaction fails leaves neither a summary nor a change of one', async (t) => {
+  const { runtime, chat, change, toldTo } = await prepare(t, 12);
+  await runtime.database.pool.query('ALTER TABLE summary_changes ADD CONSTRAINT broken CHECK (at < 0) NOT VALID');
+  await t.throwsAsync(change('down', { atMs: START_MS }));
+  t.deepEqual(await toldTo(chat), []);
+  await runtime.database.pool.query('ALTER TABLE summary_changes DROP CONSTRAINT broken');
+  await change('down', { atMs: START_MS });
+  t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 12);
+});
+
+test('a newer state drops the pending retry to a chat, told alone or in a summary, and never one to a webhook', async (t) => {
+  const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 12);
+  const [monitor] = monitors;
+  if (monitor === undefined) throw new Error('no monitor');
+  await change('down', { atMs: START_MS, of: [monitor] });
+  for (const channelId of [chat, webhook]) {
+    const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs: START_MS, claimMs: CLAIM_MS });
+    const made = { deliveryId: claimed?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null, finishedAtMs: START_MS + 10 } as const;
+    t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 125_000 }));
+  }
+  await change('up', { atMs: START_MS + 40_000, of: [monitor] });
+  t.deepEqual(await outcomesOf(chat), ['superseded', 'pending']);
+  t.deepEqual(await outcomesOf(webhook), ['pending', 'pending']);
+});
+
+test('an attempt at a chat that is under way when newer news comes is not retried, one at a webhook is', async (t) => {
+  const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
+  await change('down', { atMs: START_MS });
+  const claimed = await claimDeliveries(runtime.database, [chat, chat, webhook], { nowMs: START_MS, claimMs: CLAIM_MS });
+  await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
+  for (const { claimed: attempt } of claimed) {
+    const made = { deliveryId: attempt?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: null, durationMs: 8000, error: 'No answer', response: null, finishedAtMs: START_MS + 8000 } as const;
+    t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 13_000 }));
+  }
+  // Of the first monitor the chat hears that it is up; that the other one is down is still worth a retry.
+  t.deepEqual(await outcomesOf(chat), ['superseded', 'pending', 'pending']);
+  t.deepEqual(await outcomesOf(webhook), ['pending', 'pending', 'pending']);
+});
+
+type Prepared = Awaited<ReturnType<typeof prepare>>;
+
+/** Monitors that are up, and have been for long, with a chat and a webhook for all of them. */
+async function prepare(t: ExecutionContext, count: number) {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitors = await addMonitors(runtime, agent, count);
+  let steps = 0;
+  const change = (verdict: Verdict, { atMs, of = monitors }: { atMs: number; of?: readonly Monitor[] }) => {
+    steps += 1;
+    const evaluate = createEvaluator({ database: runtime.database, now: () => atMs, newId: runtime.newId, publicUrl: runtime.publicUrl });
+    return evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: START_MS - 60_000 + 10 * steps, verdict })));
+  };
+  await change('up', { atMs: START_MS - 100_000 });
+  const [chat, webhook] = [await addChannel(runtime, 'telegram'), await addChannel(runtime, 'webhook')];
+  const rowsOf = async (channelId: string) =>
+    (await runtime.database.pool.query<{ event: string; outcome: string; due_in: number }>(
+      'SELECT event, outcome, next_attempt_at - created_at AS due_in FROM deliveries WHERE channel_id = $1 ORDER BY no',
+      [channelId],
+    )).rows;
+  return {
+    runtime,
+    agent,
+    monitors,
+    chat,
+    webhook,
+    change,
+    toldTo: async (channelId: string) => (await rowsOf(channelId)).map(({ event, due_in: dueInMs }) => ({ event, dueInMs })),
+    outcomesOf: async (channelId: string) => (await rowsOf(channelId)).map(({ outcome }) => outcome),
+  };
+}
+
+async function addMonitors(runtime: TestRuntime, agent: Agent, count: number): Promise<Monitor[]> {
+  const monitors: Monitor[] = [];
+  for (let index = 0; index < count; index += 1) monitors.push(await runtime.addMonitor([agent], { name: `Shop ${index}`, downAfterFailures: 1 }));
+  return monitors;
+}
+
+async function addChannel(runtime: TestRuntime, type: 'telegram' | 'slack' | 'webhook', tenantId = runtime.tenantId): Promise<string> {
+  const webhook = type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } };
+  const channel = { id: runtime.newId('nch'), tenantId, type, name: 'On call', status: 'connected', allMonitors: true, monitorIds: [], ...webhook, nowMs: START_MS } as const;
+  return (await createChannel(runtime.database, channel)).id;
+}
+
+/** Delivers what the chat has due up to its next summary, and returns that. */
+async function deliverSummary(runtime: Prepared['runtime'], channelId: string, nowMs: number): Promise<SummaryMessage> {
+  for (;;) {
+    const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs, claimMs: CLAIM_MS });
+    if (claimed === null) throw new Error('There is no summary to be claimed');
+    const { deliveryId, attempt, message } = claimed;
+    await recordAttempt(runtime.database, { deliveryId, attempt, outcome: 'delivered', statusCode: 200, durationMs: 5, error: null, response: null, finishedAtMs: nowMs + 5, nextAttemptAtMs: null });
+    if (message.event === 'summary') return message;
+  }
+}

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import type { ChannelType } from '../../../core/channel.ts';
+import { buildTestMessage } from '../../../core/envelope.ts';
+import { createChannel, deleteChannel, findChannel, updateChannel } from '../../../models/channels.ts';
+import { closeDatabase, openDatabase, type Database } from '../../../models/database.ts';
+import { insertDeliveries } from '../../../models/deliveries.ts';
+import { createIdSource } from '../../../models/ids.ts';
+import { createSecretBox } from '../../../models/secret-box.ts';
+import { runOn } from '../../../models/sql.ts';
+import type { DueAttempt } from '../../../queues/job-queues.ts';
+import { createFailureNote } from '../../../workers/deliver/channel-health.ts';
+import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
+
+const START_MS = 1_763_720_000_000;
+const DAY_MS = 86_400_000;
+const ERROR = 'The endpoint answered 500';
+const newId = createIdSource();
+
+let testDatabase: TestDatabase;
+let database: Database;
+
+test.before(async () => {
+  testDatabase = await createTestDatabase();
+  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]), poolSize: 10 });
+});
+
+test.after.always(async () => {
+  await closeDatabase(database);
+  await testDatabase.drop();
+});
+
+test('a failed delivery shows at its channel, one that arrives takes it away, and nothing is switched off', async (t) => {
+  const { channelId, tenantId, note, fail } = await prepare();
+  await note({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
+  await fail(1, START_MS + 5000);
+  t.deepEqual(await healthOf(channelId), { failures: 2, failing_since: START_MS, failing_told_at: null, last_error: ERROR, last_error_at: START_MS + 5000 });
+  t.like(await findChannel(database, { tenantId, id: channelId }), { enabled: true, status: 'connected', lastError: { text: ERROR, at: (START_MS + 5000) / 1000 } });
+  await arrive({ tenantId, channelId });
+  t.deepEqual(await healthOf(channelId), { failures: 0, failing_since: null, failing_told_at: null, last_error: null, last_error_at: null });
+});
+
+test('a retry that is to come and a failure change nothing of what a delivery heals', async (t) => {
+  const { channelId, tenantId, fail } = await prepare();
+  await fail(3, START_MS);
+  for (const outcome of ['retry', 'failed'] as const) await arrive({ tenantId, channelId }, outcome);
+  t.like(await healthOf(channelId), { failures: 3, last_error: ERROR });
+});
+
+test('the hundredth failure in a row is told to the owner\'s other connected chats, and to nobody else', async (t) => {
+  const { channelId, tenantId, fail, add, enqueued } = await prepare();
+  const chats = [await add('telegram'), await add('slack')];
+  await add('webhook');
+  const disabled = await add('telegram');
+  await updateChannel(database, { tenantId, id: disabled }, { enabled: false });
+  await add('slack', 'pending');
+  await (await prepare()).add('telegram');
+  await fail(99);
+  t.deepEqual(await toldOf(channelId), []);
+  await fail(1);
+  const told = await toldOf(channelId);
+  t.deepEqual(told.map((delivery) => delivery.channel_id), chats.toSorted());
+  t.like(told[0]?.message, { event: 'channel.failing', channel: { id: channelId, name: 'Pager', type: 'webhook' }, detail: { failures: 100, last_error: ERROR } });
+  t.deepEqual(enqueued.map((due) => due.channelId).toSorted(), chats.toSorted());
+  await fail(120);
+  t.is((await toldOf(channelId)).length, 2);
+});
+
+test('three days without a success are told by the next failure, not before', async (t) => {
+  const { channelId, fail, add } = await prepare();
+  await add('telegram');
+  await fail(1, START_MS);
+  await fail(1, START_MS + 3 * DAY_MS - 1);
+  t.is((await toldOf(channelId)).length, 0);
+  await fail(1, START_MS + 3 * DAY_MS);
+  t.is((await toldOf(channelId)).length, 1);
+});
+
+test('it is told again only after a delivery has arrived in between', async (t) => {
+  const { channelId, tenantId, fail, add } = await prepare();
+  await add('telegram');
+  await fail(150);
+  t.is((await toldOf(channelId)).length, 1);
+  await arrive({ tenantId, channelId });
+  await fail(99);
+  t.is((await toldOf(channelId)).length, 1);
+  await fail(1);
+  t.is((await toldOf(channelId)).length, 2);
+});
+
+test('where there is nobody to tell it stays untold, and a chat that is connected later hears of it', async (t) => {
+  const { channelId, fail, add } = await prepare();
+  await add('webhook');
+  await fail(101);
+  t.like(await healthOf(channelId), { failures: 101, failing_told_at: null });
+  await add('slack');
+  await fail(1);
+  t.is((await toldOf(channelId)).length, 1);
+});
+
+test('failures that several processes note at once are all counted and told of once', async (t) => {
+  const { channelId, note, add } = await prepare();
+  await add('telegram');
+  await Promise.all(Array.from({ length: 130 }, () => note({ channelId, error: ERROR, atMs: START_MS })));
+  t.like(await healthOf(channelId), { failures: 130 });
+  t.is((await toldOf(channelId)).length, 1);
+});
+
+test('two chats that fail at once tell each other without standing in each other\'s way', async (t) => {
+  const { tenantId, note, add } = await prepare();
+  const chats = [await add('telegram'), await add('slack')];
+  await database.pool.query('UPDATE channels SET failures = 99, failing_since = $2 WHERE tenant_id = $1', [tenantId, START_MS]);
+  await Promise.all(chats.map((channelId) => note({ channelId, error: ERROR, atMs: START_MS })));
+  for (const channelId of chats) t.deepEqual((await toldOf(channelId)).map((delivery) => delivery.channel_id), chats.filter((id) => id !== channelId));
+});
+
+test('a channel that is gone by then is told of to nobody', async (t) => {
+  const { channelId, tenantId, note, add } = await prepare();
+  await add('telegram');
+  await deleteChannel(database, { tenantId, id: channelId });
+  await note({ channelId, error: ERROR, atMs: START_MS });
+  t.deepEqual(await toldOf(channelId), []);
+});
+
+test('a failing channel can be deleted while a delivery heals it', async (t) => {
+  for (let round = 0; round < 10; round += 1) {
+    const { channelId, tenantId, fail } = await prepare();
+    await fail(1);
+    const [deleted] = await Promise.all([deleteChannel(database, { tenantId, id: channelId }), arrive({ tenantId, channelId }).catch(() => null)]);
+    t.true(deleted);
+  }
+});
+
+test('a queue that is away costs the telling time, not its row', async (t) => {
+  const { channelId, add, fail, lines } = await prepare(() => Promise.reject(new Error('queue away')));
+  await add('telegram');
+  await fail(100);
+  t.is((await toldOf(channelId)).length, 1);
+  t.deepEqual(lines, ['channel.failing', 'delivery.not_queued']);
+});
+
+/** A webhook channel of a tenant of its own, and what notes failures there at a time of the test's choosing. */
+async function prepare(enqueueAttempts?: (attempts: readonly DueAttempt[]) => Promise<void>) {
+  const tenantId = newId('ten');
+  await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+  const add = async (type: ChannelType, status: 'connected' | 'pending' = 'connected') => {
+    const id = newId('nch');
+    await createChannel(database, { id, tenantId, type, name: 'Pager', status, allMonitors: false, monitorIds: [], nowMs: 0 });
+    return id;
+  };
+  const channelId = await add('webhook');
+  const clock = { nowMs: START_MS };
+  const enqueued: DueAttempt[] = [];
+  const lines: string[] = [];
+  const line = (_fields: object, text: string) => void lines.push(text);
+  const note = createFailureNote({
+    database,
+    queues: { enqueueAttempts: enqueueAttempts ?? (async (attempts) => void enqueued.push(...attempts)) },
+    newId,
+    now: () => clock.nowMs,
+    publicUrl: 'https://spotcheck.example',
+    log: { warn: line },
+  });
+  const fail = async (times: number, atMs = START_MS) => {
+    clock.nowMs = atMs;
+    for (let count = 0; count < times; count += 1) await note({ channelId, error: ERROR, atMs });
+  };
+  return { tenantId, channelId, add, note, fail, enqueued, lines };
+}
+
+/** Makes one delivery there and records what came of its attempt. */
+async function arrive({ tenantId, channelId }: { tenantId: string; channelId: string }, outcome: 'delivered' | 'retry' | 'failed' = 'delivered'): Promise<void> {
+  const id = newId('dlv');
+  const message = buildTestMessage({ nowMs: START_MS, publicUrl: 'https://spotcheck.example' });
+  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: null, message, createdAtMs: START_MS }]);
+  await claimNextDelivery(database, channelId, { nowMs: START_MS, claimMs: 1000 });
+  await recordAttempt(database, { deliveryId: id, attempt: 1, outcome, statusCode: null, durationMs: 1, error: null, response: null, finishedAtMs: START_MS, nextAttemptAtMs: outcome === 'retry' ? START_MS + 5000 : null });
+}
+
+async function healthOf(channelId: string) {
+  const { rows } = await database.pool.query('SELECT failures, failing_since, failing_told_at, last_error, last_error_at FROM channels WHERE id = $1', [channelId]);
+  return rows[0];
+}
+
+async function toldOf(channelId: string) {
+  const { rows } = await database.pool.query(`SELECT channel_id, message FROM deliveries WHERE event = 'channel.failing' AND message -> 'channel' ->> 'id' = $1 ORDER BY channel_id`, [channelId]);
+  return rows;
+}

@@ -1,0 +1,242 @@
+import test, { type ExecutionContext } from 'ava';
+import { createChannel } from '../../../models/channels.ts';
+import { fingerprintOf } from '../../../notifications/connect-code.ts';
+import { startTelegram } from '../../../workers/processes/telegram.ts';
+import type { Runtime } from '../../../workers/runtime.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { startTelegramServer } from '../../helpers/telegram-server.ts';
+import { until } from '../../helpers/until.ts';
+
+const ADA = 5_000_000_001;
+const GROUP = -4_012_345;
+
+test('a code that somebody brings by /start connects its channel to their chat, which is greeted; without a public URL Telegram is asked', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const { id } = await channel('secret-code-1');
+  telegram.write(ADA, '/start secret-code-1');
+  const [greeting = ''] = await until(() => telegram.messagesTo(ADA).length > 0 && telegram.messagesTo(ADA));
+  t.regex(greeting, /<b>Connected to Spotcheck<\/b>\nAlerts of all monitors arrive here, through the channel Phone\. Write \/\u2060?stop to end them\./);
+  t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(ADA), enabled: true });
+  t.like(telegram.calls.find(({ method }) => method === 'getUpdates'), { parameters: { timeout: 25, allowed_updates: ['message', 'my_chat_member'] } });
+});
+
+test('in a group the code may come with the bot\'s name; what is for another bot is not for us', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const { id } = await channel('group-code');
+  telegram.write(GROUP, '/start@other_bot group-code');
+  telegram.write(GROUP, '/start@Spotcheck_Bot group-code');
+  await until(() => telegram.messagesTo(GROUP).length > 0);
+  t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(GROUP) });
+  t.is(telegram.messagesTo(GROUP).length, 1);
+});
+
+test('a code works once, for an hour, and the chat is told what is wrong with any other', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const first = await channel('once');
+  const late = await channel('late', { expiresAtSeconds: Math.floor(Date.now() / 1000) - 1 });
+  const texts: Record<number, RegExp> = { [ADA]: /Connected/, [ADA + 1]: /used already/, [ADA + 2]: /hour old/, [ADA + 3]: /no channel/, [ADA + 4]: /not connected/ };
+  telegram.write(ADA, '/start once');
+  telegram.write(ADA + 1, '/start once');
+  telegram.write(ADA + 2, '/start late');
+  telegram.write(ADA + 3, '/start never-made');
+  telegram.write(ADA + 4, '/start');
+  await until(() => telegram.sent.length === 5);
+  for (const [chatId, expected] of Object.entries(texts)) t.regex(telegram.messagesTo(Number(chatId))[0] ?? '', expected);
+  t.like(await rowOf(runtime, first.id), { chat_id: String(ADA) });
+  t.like(await rowOf(runtime, late.id), { status: 'pending', chat_id: null });
+});
+
+test('a code of a Slack channel connects no Telegram chat', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const { id } = await channel('slack-code', { type: 'slack' });
+  telegram.write(ADA, '/start slack-code');
+  await until(() => telegram.sent.length === 1);
+  t.regex(telegram.messagesTo(ADA)[0] ?? '', /no channel/);
+  t.like(await rowOf(runtime, id), { status: 'pending', chat_id: null });
+});
+
+test('/stop disables every channel of its chat, of whatever tenant, no other chat\'s, and says so once', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const mine = [await channel('one'), await channel('two')];
+  const other = await channel('three');
+  telegram.write(ADA, '/start one');
+  telegram.write(ADA, '/start two');
+  telegram.write(ADA + 1, '/start three');
+  await until(() => telegram.sent.length === 3);
+  telegram.write(ADA, '/stop');
+  await until(() => telegram.messagesTo(ADA).length === 3);
+  t.regex(telegram.messagesTo(ADA)[2] ?? '', /No more alerts arrive here\. Disabled: “Phone”, “Phone”\./);
+  for (const { id } of mine) t.like(await rowOf(runtime, id), { enabled: false, last_error: 'Somebody wrote /stop in the chat' });
+  t.like(await rowOf(runtime, other.id), { enabled: true, last_error: null });
+});
+
+test('a bot that is blocked, or put out of a group, disables the channels of that chat', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const { id } = await channel('group');
+  telegram.write(GROUP, '/start group');
+  await until(() => telegram.sent.length === 1);
+  telegram.block(GROUP);
+  await until(async () => (await rowOf(runtime, id))['enabled'] === false);
+  t.is((await rowOf(runtime, id))['last_error'], 'The bot was blocked in the chat or removed from it');
+  t.is(telegram.sent.length, 1);
+});
+
+test('a group that becomes a supergroup is followed', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const { id } = await channel('group');
+  telegram.write(GROUP, '/start group');
+  await until(() => telegram.sent.length === 1);
+  telegram.migrate(GROUP, -1_001_234_567_890);
+  await until(async () => (await rowOf(runtime, id))['chat_id'] === '-1001234567890');
+  t.like(await rowOf(runtime, id), { status: 'connected', enabled: true });
+});
+
+test('a channel whose chat was lost is connected again by a bare /start from there', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  const { id } = await channel('phone');
+  telegram.write(ADA, '/start phone');
+  await until(() => telegram.sent.length === 1);
+  await runtime.database.pool.query(`UPDATE channels SET status = 'pending', last_error = 'Telegram answered 403' WHERE id = $1`, [id]);
+  telegram.write(ADA, '/start');
+  await until(() => telegram.sent.length === 2);
+  t.regex(telegram.messagesTo(ADA)[1] ?? '', /Alerts arrive here, through “Phone”/);
+  t.like(await rowOf(runtime, id), { status: 'connected', last_error: null });
+});
+
+test('a restart goes on behind what was taken, and loses nothing that came meanwhile', async (t) => {
+  const { telegram, channel, runtime, stop, start } = await prepare(t);
+  await channel('phone');
+  telegram.write(ADA, '/start phone');
+  await until(() => telegram.sent.length === 1);
+  await stop();
+  const { next_update_id: next } = (await runtime.database.pool.query('SELECT next_update_id FROM telegram_polls')).rows[0];
+  telegram.write(ADA, '/stop');
+  const asked = telegram.calls.length;
+  start();
+  await until(() => telegram.sent.length === 2);
+  t.regex(telegram.messagesTo(ADA)[1] ?? '', /No more alerts/);
+  t.is(telegram.calls.slice(asked).find(({ method }) => method === 'getUpdates')?.parameters['offset'], next);
+});
+
+test('an update that comes again is not taken again', async (t) => {
+  const { telegram, channel, runtime } = await prepare(t);
+  await channel('phone');
+  telegram.write(ADA, '/start phone');
+  await until(() => telegram.sent.length === 1);
+  await until(() => telegram.polls() === 1);
+  telegram.repeat();
+  telegram.write(ADA, '/stop');
+  await until(() => telegram.messagesTo(ADA).at(-1)?.includes('No more alerts'));
+  t.is(telegram.sent.length, 2);
+  t.deepEqual(runtime.logLines.filter(({ msg }) => msg === 'telegram.update_taken').map(({ kind }) => kind), ['start', 'stop']);
+});
+
+test('of two processes one asks at a time, and the other goes on when it stops', async (t) => {
+  const { telegram, channel, stop, start, runtime } = await prepare(t);
+  await until(() => telegram.polls() === 1);
+  start(runtime.open());
+  await channel('phone');
+  telegram.write(ADA, '/start phone');
+  await until(() => telegram.sent.length === 1);
+  t.false(runtime.logLines.some(({ msg }) => msg === 'telegram.conflict'));
+  await stop();
+  await until(() => telegram.polls() === 1, { timeoutMs: 8000 });
+  telegram.write(ADA, '/stop');
+  await until(() => telegram.sent.length === 2);
+  t.false(runtime.logLines.some(({ msg }) => msg === 'telegram.conflict'));
+});
+
+test('a webhook that was left behind by an installation with a public URL is removed, and what it did not hand over is taken', async (t) => {
+  const { telegram, channel, runtime, stop, start } = await prepare(t);
+  await stop();
+  await fetch(`${telegram.url}/bot${telegram.token}/setWebhook`, { method: 'POST', body: JSON.stringify({ url: 'https://old.example/' }) });
+  await channel('phone');
+  telegram.write(ADA, '/start phone');
+  start();
+  await until(() => telegram.sent.length === 1);
+  t.is(telegram.webhook, null);
+  t.true(runtime.logLines.some(({ msg }) => msg === 'telegram.webhook_removed'));
+});
+
+test('a server that sends what was taken again and again, without waiting, is asked once a second', async (t) => {
+  const { telegram, channel, runtime } = await prepare(t);
+  await channel('phone');
+  telegram.stuck = true;
+  telegram.write(ADA, '/start phone');
+  await until(() => telegram.sent.length === 1);
+  const asked = telegram.calls.length;
+  const [first, second] = await until(() => {
+    const polls = telegram.calls.slice(asked).filter(({ method }) => method === 'getUpdates');
+    return polls.length >= 2 && polls;
+  });
+  const pauseMs = (second?.atMs ?? 0) - (first?.atMs ?? 0);
+  t.true(pauseMs > 900, `${pauseMs} ms`);
+  t.is(runtime.logLines.filter(({ msg }) => msg === 'telegram.update_taken').length, 1);
+});
+
+test('another program that asks in the bot\'s name is told in the log', async (t) => {
+  const { telegram, runtime } = await prepare(t);
+  await until(() => telegram.polls() === 1);
+  const stranger = fetch(`${telegram.url}/bot${telegram.token}/getUpdates`, { method: 'POST' });
+  const line = await until(() => runtime.logLines.find(({ msg }) => msg === 'telegram.conflict'));
+  t.like(line, { level: 40, status_code: 409 });
+  t.is((await stranger).status, 200);
+});
+
+test('with a public https address Telegram is given a webhook whose path and header are secrets of the installation', async (t) => {
+  const { telegram, runtime } = await prepare(t, { publicUrl: 'https://spotcheck.example' });
+  const webhook = await until(() => telegram.webhook);
+  const [path] = runtime.database.secrets.derive('telegram:webhook-path');
+  t.is(webhook.url, `https://spotcheck.example/telegram/${path}`);
+  t.regex(path, /^[\w-]{43}$/);
+  t.not(webhook.secret_token, path);
+  t.regex(webhook.secret_token ?? '', /^[\w-]{43}$/);
+  t.deepEqual(webhook.allowed_updates, ['message', 'my_chat_member']);
+  t.false(telegram.calls.some(({ method }) => method === 'getUpdates'));
+});
+
+test('a stop does not wait for a poll that Telegram holds', async (t) => {
+  const { telegram, stop, runtime } = await prepare(t);
+  await until(() => telegram.polls() === 1);
+  const startedAt = performance.now();
+  await stop();
+  t.true(performance.now() - startedAt < 2000);
+  t.false(runtime.logLines.some(({ level }) => level === 40));
+});
+
+test('a token that Telegram does not know is told in the log, without the token', async (t) => {
+  const { runtime } = await prepare(t, { token: '999:not-the-token-at-all' });
+  const line = await until(() => runtime.logLines.find(({ msg }) => msg === 'telegram.not_polled'));
+  t.like(line, { status_code: 401, error: 'Unauthorized' });
+  t.false(JSON.stringify(runtime.logLines).includes('not-the-token'));
+});
+
+type Options = { publicUrl?: string; token?: string };
+
+async function prepare(t: ExecutionContext, { publicUrl, token }: Options = {}) {
+  const runtime = await openTestRuntime(t);
+  const telegram = await startTelegramServer(t);
+  const settings = { botToken: token ?? telegram.token, botName: 'spotcheck_bot', apiUrl: telegram.url };
+  const start = (on: Runtime = runtime) => {
+    const running = startTelegram({ ...on, ...(publicUrl !== undefined && { publicUrl }) }, settings);
+    t.teardown(() => running.stop());
+    return running;
+  };
+  const running = start();
+  return { runtime, telegram, start, stop: () => running.stop(), channel: channelMaker(runtime) };
+}
+
+type Made = { type?: 'telegram' | 'slack'; expiresAtSeconds?: number };
+
+function channelMaker({ database, tenantId, newId, now }: TestRuntime) {
+  return async (code: string, { type = 'telegram', expiresAtSeconds = Math.floor(now() / 1000) + 3600 }: Made = {}) =>
+    await createChannel(database, {
+      id: newId('nch'), tenantId, type, name: 'Phone', status: 'pending', allMonitors: true, monitorIds: [], nowMs: now(),
+      connectCode: { fingerprint: fingerprintOf(code), expiresAtSeconds },
+    });
+}
+
+async function rowOf({ database }: Runtime, id: string): Promise<Record<string, unknown>> {
+  return (await database.pool.query('SELECT status, enabled, chat_id, last_error FROM channels WHERE id = $1', [id])).rows[0];
+}
+
