@@ -17,7 +17,7 @@ const FAULT = 70;
 /** A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent us already. */
 const ECHO_MS = 500;
 
-/** Small new generations and few helping threads: an agent has little to do at a time. */
+/** A small young generation, code that favours size, few helping threads: an agent has little to do at a time. */
 const LEAN_FLAGS = ['--max-semi-space-size=1', '--optimize-for-size', '--v8-pool-size=1'];
 
 /** Two heaps for all threads that look up names, instead of eight for each core; only glibc knows it. */
