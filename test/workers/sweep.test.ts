@@ -55,6 +55,29 @@ test('after a stand-still of our own nobody is told unknown until we have watche
   t.is(await sweepThrough(runtime, backMs + 240 * SECOND, 10), 1);
 });
 
+test('where agents are offline a monitor is unknown at once, however long its interval and however short we have been watching', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('hanoi'), await runtime.addAgent('lima')];
+  const monitor = await runtime.addMonitor(agents, { intervalSeconds: 86_400 });
+  const nowMs = Date.now();
+  await createEvaluator({ ...runtime, now: () => nowMs })(agents.map((agent) => resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'up' })));
+  const goOffline = (agent: Agent | undefined) => runtime.database.pool.query('UPDATE agents SET offline_at = $2 WHERE no = $1', [agent?.no, nowMs]);
+
+  await goOffline(agents[0]);
+  t.is((await sweep({ ...runtime, now: () => nowMs + SECOND })).transitions, 0, 'of two places one may fail');
+  await goOffline(agents[1]);
+  t.is((await sweep({ ...runtime, now: () => nowMs + 2 * SECOND })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
+test('a monitor that nobody watches any more is unknown, once', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  await runtime.database.pool.query('DELETE FROM monitor_sources WHERE agent_no = $1', [agents[0]?.no]);
+
+  t.is(await sweepThrough(runtime, nowMs + 3600 * SECOND, 60), 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
 test('an edited quorum decides anew without waiting for a result', async (t) => {
   const runtime = await openTestRuntime(t);
   const [bad, good] = [await runtime.addAgent('bad'), await runtime.addAgent('good')];
