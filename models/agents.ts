@@ -97,12 +97,14 @@ export async function revokeAgent(database: Database, id: string, nowMs: number)
 }
 
 /**
- * Gives a customer's agent another token, a revoked one as well. Its key is forgotten, so that the next one that it shows is pinned. False when
- * there is no such agent.
+ * Gives a customer's agent another token. Its key is forgotten, so that the next one that it shows is pinned. One that was revoked begins
+ * anew: nobody is told how long it was silent. False when there is no such agent.
  */
 export async function rotateAgentToken(database: Database, id: string, tokenFingerprint: Buffer): Promise<boolean> {
   const rows = await runWith(database)(
-    `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL WHERE id = $1 AND kind = 'tenant' RETURNING id`,
+    `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL,
+       last_seen_at = CASE WHEN revoked_at IS NULL THEN last_seen_at END, offline_at = CASE WHEN revoked_at IS NULL THEN offline_at END
+     WHERE id = $1 AND kind = 'tenant' RETURNING id`,
     [id, tokenFingerprint],
   );
   return rows.length > 0;
