@@ -6,6 +6,7 @@ import type { MeasuredResult } from '../../models/check-results.ts';
 import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
+import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
 
 const SECOND = 1000;
@@ -23,8 +24,8 @@ async function sweepThrough(runtime: TestRuntime, fromMs: number, seconds: numbe
   return transitions;
 }
 
-async function watched(t: Parameters<typeof openTestRuntime>[0], places: string[], verdicts: MeasuredResult['verdict'][]) {
-  const runtime = await openTestRuntime(t);
+async function watched(t: Parameters<typeof openTestRuntime>[0], places: string[], verdicts: MeasuredResult['verdict'][], backend?: QueueBackend) {
+  const runtime = await openTestRuntime(t, backend);
   const agents = await Promise.all(places.map((place) => runtime.addAgent(place)));
   const monitor = await runtime.addMonitor(agents);
   const nowMs = Date.now();
@@ -77,6 +78,20 @@ test('a monitor that nobody watches any more is unknown, once', async (t) => {
   t.is(await sweepThrough(runtime, nowMs + 3600 * SECOND, 60), 1);
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
+
+for (const backend of listQueueBackends()) {
+  test(`${backend.name}: while results wait for an evaluator that is away nobody is called silent`, async (t) => {
+    const { runtime, monitor, nowMs } = await watched(t, ['local'], ['up'], backend);
+    await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+    await runtime.queues.enqueueResults([]);
+
+    t.is(await sweepThrough(runtime, nowMs, 600), 0);
+    t.is(await stateOf(runtime, monitor.id), 'up');
+    const [waiting] = runtime.queues.all().filter((queue) => queue.name.endsWith('evaluate'));
+    await waiting?.drain();
+    t.is(await sweepThrough(runtime, nowMs + 610 * SECOND, 10), 1);
+  });
+}
 
 test('an edited quorum decides anew without waiting for a result', async (t) => {
   const runtime = await openTestRuntime(t);
