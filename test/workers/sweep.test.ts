@@ -87,7 +87,7 @@ for (const backend of listQueueBackends()) {
 
     t.is(await sweepThrough(runtime, nowMs, 600), 0);
     t.is(await stateOf(runtime, monitor.id), 'up');
-    const [waiting] = runtime.queues.all().filter((queue) => queue.name.endsWith('evaluate'));
+    const waiting = runtime.queues.all().find((queue) => queue.name.endsWith('evaluate'));
     await waiting?.drain();
     t.is(await sweepThrough(runtime, nowMs + 610 * SECOND, 10), 1);
   });
