@@ -24,7 +24,9 @@ async function sweepThrough(runtime: TestRuntime, fromMs: number, seconds: numbe
   return transitions;
 }
 
-async function watched(t: Parameters<typeof openTestRuntime>[0], places: string[], verdicts: MeasuredResult['verdict'][], backend?: QueueBackend) {
+type Watched = { places?: readonly string[]; verdicts: readonly MeasuredResult['verdict'][]; backend?: QueueBackend };
+
+async function watched(t: Parameters<typeof openTestRuntime>[0], { places = ['local'], verdicts, backend }: Watched) {
   const runtime = await openTestRuntime(t, backend);
   const agents = await Promise.all(places.map((place) => runtime.addAgent(place)));
   const monitor = await runtime.addMonitor(agents);
@@ -37,7 +39,7 @@ async function watched(t: Parameters<typeof openTestRuntime>[0], places: string[
 }
 
 test('a monitor whose sources fall silent becomes unknown once, and not before their results are stale', async (t) => {
-  const { runtime, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
 
   t.is(await sweepThrough(runtime, nowMs, 180), 0);
@@ -47,7 +49,7 @@ test('a monitor whose sources fall silent becomes unknown once, and not before t
 });
 
 test('after a stand-still of our own nobody is told unknown until we have watched for as long as the silence', async (t) => {
-  const { runtime, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweep({ ...runtime, now: () => nowMs });
 
   const backMs = nowMs + 3600 * SECOND;
@@ -72,7 +74,7 @@ test('where agents are offline a monitor is unknown at once, however long its in
 });
 
 test('a monitor that nobody watches any more is unknown, once', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('DELETE FROM monitor_sources WHERE agent_no = $1', [agents[0]?.no]);
 
   t.is(await sweepThrough(runtime, nowMs + 3600 * SECOND, 60), 1);
@@ -81,7 +83,7 @@ test('a monitor that nobody watches any more is unknown, once', async (t) => {
 
 for (const backend of listQueueBackends()) {
   test(`${backend.name}: while results wait for an evaluator that is away nobody is called silent`, async (t) => {
-    const { runtime, monitor, nowMs } = await watched(t, ['local'], ['up'], backend);
+    const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'], backend });
     await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
     await runtime.queues.enqueueResults([]);
 
@@ -148,7 +150,7 @@ async function setOnline({ database }: TestRuntime, agent: Agent, isOnline: bool
 }
 
 test('an agent that goes offline takes its vote with it though its results are fresh, and one that is back brings it again without a new result', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
   await setOnline(runtime, agents[0]!, false);
   t.is((await sweep({ ...runtime, now: () => nowMs + 10 * SECOND })).transitions, 1);
@@ -166,7 +168,7 @@ test('an agent that goes offline takes its vote with it though its results are f
 });
 
 test('an agent whose token was revoked does not vote any more', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
   await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [agents[0]!.no]);
   await sweep({ ...runtime, now: () => nowMs + 10 * SECOND });
@@ -174,7 +176,7 @@ test('an agent whose token was revoked does not vote any more', async (t) => {
 });
 
 test('a place that comes back from silence and still says down completes the quorum, though that is nothing new from it', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['a', 'b', 'c'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
   const [a, b, c] = agents as [Agent, Agent, Agent];
   const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
     createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
@@ -190,7 +192,7 @@ test('a place that comes back from silence and still says down completes the quo
 });
 
 test('what an agent said while it was offline for a moment between two sweeps is decided by the next', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['a', 'b', 'c'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
   const [a, b] = agents as [Agent, Agent, Agent];
   const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
     createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
