@@ -231,6 +231,8 @@ export class Agent {
     this.#tally.declined(dropped);
     const { future = 0, tooOld = 0, notAssigned = 0 } = droppedBecause ?? {};
     const fields = { not_assigned: notAssigned, future, too_old: tooOld };
+    // The work is another by now.
+    if (notAssigned > 0) this.#checkIn.hasten();
     if (future > 0) this.#parts.log.warn({ ...fields, reason: "This machine's clock is ahead of the service's by more than a minute" }, 'results.declined');
     else this.#parts.log.info(fields, 'results.declined');
   }

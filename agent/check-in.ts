@@ -21,7 +21,7 @@ export type CheckIn = {
   start: () => void;
   /** The service is known to answer again: a check-in that waits for that does not wait any longer, unless the service asked for that. */
   retryNow: () => void;
-  /** The service has refused the token elsewhere: the next check-in comes in a second, and tells. */
+  /** The service has refused the token elsewhere, or results of work that is no more: the next check-in comes in a second, and tells. */
   hasten: () => void;
   /** Ends the check-ins; one that is under way changes nothing any more. */
   stop: () => void;

@@ -29,8 +29,8 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
 /** A link makes the file appear with its content: one that is still empty would look like a dead process's. */
 async function take(path: string, holder: Holder): Promise<boolean> {
   const draft = `${path}.${process.pid}`;
-  await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
   try {
+    await writeFile(draft, JSON.stringify(holder), { mode: 0o600 });
     await link(draft, path);
     return true;
   } catch (error) {

@@ -17,7 +17,7 @@ const FAULT = 70;
 /** A signal that comes this soon after the first is its echo, in milliseconds: npm passes on what the terminal has sent us already. */
 const ECHO_MS = 500;
 
-/** Small new generations and few helping threads: an agent has little to do at a time. */
+/** A small young generation, code that favours size, few helping threads: an agent has little to do at a time. */
 const LEAN_FLAGS = ['--max-semi-space-size=1', '--optimize-for-size', '--v8-pool-size=1'];
 
 /** Two heaps for all threads that look up names, instead of eight for each core; only glibc knows it. */
@@ -80,7 +80,7 @@ async function run({ environment, folder, version, createLogger, startAgent }: L
   await agent.stop();
   log.info({}, 'agent.stopped');
   if (ending !== null) return STOPPED;
-  process.stderr.write('The service does not know this token (401): it is wrong, was revoked, or its agent was deleted\n');
+  process.stderr.write('The service does not know this token (401): it is wrong, was revoked, or its agent was deleted; or SPOTCHECK_URL is not the root of the site\n');
   return REFUSED;
 }
 
@@ -103,11 +103,11 @@ function hasCompiled(): boolean {
   return Array.isArray(loaded) && loaded.some((name) => String(name).includes('amaro'));
 }
 
-/** Resolves with the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** Resolves with the first SIGTERM, SIGINT or SIGHUP (a terminal that is closed); a second one ends the process at once. */
 function awaitStopRequest(): Promise<NodeJS.Signals> {
   const { promise, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
   let askedAtMs: number | null = null;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (askedAtMs !== null && performance.now() - askedAtMs > ECHO_MS) process.exit(REFUSED);
       askedAtMs ??= performance.now();
@@ -123,9 +123,14 @@ function isInClear(serviceUrl: string): boolean {
   return protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(hostname);
 }
 
+/** A disk that is full or broken may be better by the next start. */
+function isDiskFailure(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && ['ENOSPC', 'EDQUOT', 'EIO'].includes(String(error.code));
+}
+
 try {
   process.exit(await main(process.argv.slice(2)));
 } catch (error) {
   process.stderr.write(`${describeFailure(error)}\n`);
-  process.exit(REFUSED);
+  process.exit(isDiskFailure(error) ? FAULT : REFUSED);
 }

@@ -30,7 +30,8 @@ type Variable<T> = {
 };
 
 const VARIABLES = {
-  SPOTCHECK_URL: { expected: 'an http:// or https:// URL without query', parse: urlOf('http:', 'https:') },
+  // A user and password in it are refused, and shall not be told.
+  SPOTCHECK_URL: { expected: 'an http:// or https:// URL without query', parse: urlOf('http:', 'https:'), isSecret: true },
   SPOTCHECK_AGENT_TOKEN: { expected: 'spa_ and then letters, digits, - or _', parse: (text: string) => (/^spa_[A-Za-z0-9_-]{1,200}$/.test(text) ? text : null), isSecret: true },
   DATA_DIR: { expected: 'one line of text', parse: oneLine, fallback: '.data' },
   AGENT_PULL_SECONDS: { expected: 'whole seconds from 1 to 60', parse: wholeNumber(1, 60), fallback: 15 },

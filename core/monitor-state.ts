@@ -64,7 +64,7 @@ export function applyResult(
 /**
  * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes stale. That a decided
  * monitor became unknown for lack of results is for a sweep to say that knows that we ourselves were watching all the while
- * (`mayBecomeUnknown`); a result says it only where it and every other source report that they cannot tell.
+ * (`mayBecomeUnknown`); without that it is said only where agents are gone or offline, or every source reports that it cannot tell.
  */
 export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; mayBecomeUnknown: boolean }): Change | null {
   if (monitor.state === 'paused') return null;
@@ -132,8 +132,15 @@ function isRecent({ newestAtMs }: Source, { intervalSeconds, waitsForPings }: Pi
 
 function mayBeUnknown(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { nowMs: number; mayBecomeUnknown: boolean }): boolean {
   if (when.mayBecomeUnknown) return isSilentForLong(monitor, when.nowMs);
+  if (isDecided(monitor.state) && isLeftAlone(monitor)) return true;
   const isHeard = monitor.sources.every((source, index) => votes[index]?.fresh === true && (votes[index].vote !== null || isSilent(source.state)));
   return isHeard && monitor.sources.length > 0 && isDecided(monitor.state);
+}
+
+/** Whether too few votes would be left if everyone who is online and able had one: an agent's silence was measured when it was called offline, and needs no patience here. */
+function isLeftAlone(monitor: DecidedMonitor): boolean {
+  const votes = monitor.sources.map(({ online, state }) => ({ vote: isSilent(state) ? null : (voteOf(state) ?? 'up'), fresh: online }));
+  return decide(votes, monitor.quorum).decision === 'unknown';
 }
 
 /** A monitor that never got decided has its own patience; one that was decided has spent it in its sources' freshness. */
@@ -184,7 +191,7 @@ function explain(monitor: DecidedMonitor, { decision, tally }: { decision: Decis
   if (decision === 'up') return { cause: null, reason: monitor.state === 'pending' ? 'Working' : 'Working again' };
   if (decision === 'unknown') return explainUnknown(monitor, tally, nowMs);
   const evidence = monitor.sources
-    .filter((source) => isAgainst(voteOf(source.state), decision))
+    .filter((source) => isFresh(source, monitor, nowMs) && isAgainst(voteOf(source.state), decision))
     .flatMap((source) => evidenceFor(source.state).slice(-1))
     .filter((result) => decision === 'degraded' || result.verdict === 'down')
     .toSorted((a, b) => b.atMs - a.atMs)[0];

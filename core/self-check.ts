@@ -4,7 +4,7 @@ import type { Vote } from './verdict.ts';
 export type RecentResults = {
   /** Takes in a result of now; true where its badness is to be doubted: results have turned mostly bad at once. */
   note(result: { monitor: string | number; verdict: Vote }, nowMs: number): boolean;
-  /** A monitor's bad result is real, as this place can reach others: until it is good again, it is no sign of an outage of ours. */
+  /** A monitor's bad result is real, as this place could reach others after it. Once that was so often enough in a row it is no sign of an outage of ours, until it is good again. */
   confirm(monitor: string | number): void;
 };
 
@@ -14,7 +14,10 @@ const MONITORS_LOOKED_AT = 5;
 /** What a result says of our own network holds so long, in milliseconds: a place with few monitors sees each result alone and doubts every turn. */
 const RECENT_MS = 10_000;
 
-/** Confirmed monitors at most; with more all are forgotten, which costs one question each. */
+/** With so many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`): until then each of them may be the one that decides. */
+const CONFIRMED_ENOUGH = 5;
+
+/** Monitors with confirmed results at most; with more all are forgotten, which costs one question each. */
 const MOST_CONFIRMED = 10_000;
 
 /**
@@ -23,7 +26,8 @@ const MOST_CONFIRMED = 10_000;
  * that turns out to be no vote leaves its monitor turned, so that the doubt lasts as long as the outage.
  */
 export function createRecentResults(): RecentResults {
-  const confirmed = new Set<string | number>();
+  const confirmed = new Map<string | number, number>();
+  const isKnown = (monitor: string | number) => (confirmed.get(monitor) ?? 0) >= CONFIRMED_ENOUGH;
   let recent: { monitor: string | number; turned: boolean; atMs: number }[] = [];
   return {
     note({ monitor, verdict }, nowMs) {
@@ -31,13 +35,13 @@ export function createRecentResults(): RecentResults {
       const isBad = verdict === 'down';
       if (!isBad) confirmed.delete(monitor);
       const others = recent.filter((result) => result.monitor !== monitor && nowMs - result.atMs < RECENT_MS);
-      recent = isBad && confirmed.has(monitor) ? others : [...others, { monitor, turned: isBad, atMs: nowMs }].slice(-MONITORS_LOOKED_AT);
+      recent = isBad && isKnown(monitor) ? others : [...others, { monitor, turned: isBad, atMs: nowMs }].slice(-MONITORS_LOOKED_AT);
       const turned = recent.filter((result) => result.turned).length;
-      return isBad && turned > 0 && turned * 2 >= recent.length;
+      return isBad && !isKnown(monitor) && turned > 0 && turned * 2 >= recent.length;
     },
     confirm(monitor) {
       if (confirmed.size >= MOST_CONFIRMED) confirmed.clear();
-      confirmed.add(monitor);
+      confirmed.set(monitor, (confirmed.get(monitor) ?? 0) + 1);
     },
   };
 }

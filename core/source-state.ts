@@ -71,6 +71,11 @@ export function stepSource(state: SourceState | null, result: VotedResult, thres
   return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing, impaired };
 }
 
+/** The latest moment at which what is known to have begun at `startedAtMs` can have begun, Unix milliseconds: many clocks tell whole seconds only. */
+export function latestStartMs(startedAtMs: number): number {
+  return startedAtMs % 1000 === 0 ? startedAtMs + 999 : startedAtMs;
+}
+
 /** True for a source that could not tell three times in a row. */
 export function isSilent(state: SourceState | null): boolean {
   return state?.abstention?.inARow === SILENT_AFTER;

@@ -11,9 +11,10 @@ export type ReportedMonitor = {
   target: string;
   hasSecrets: boolean;
   checksVersion: number;
-  /** The version of its checks that the agent was given last, and since when (Unix milliseconds); null = none yet. */
+  /** The version of its checks that the agent was given last, since when (Unix milliseconds), and the one before; null = none. */
   givenVersion: number | null;
   givenAtMs: number | null;
+  givenBefore: number | null;
   /** Days of warning before a certificate or domain ends; null = no warning is wanted. */
   warnDays: number | null;
   /** What this agent saw last; `expiresAt` in Unix seconds. */
@@ -29,6 +30,7 @@ type MonitorRow = {
   checks_version: number;
   given_version: number | null;
   given_at: number | null;
+  given_before: number | null;
   warn_days: number | null;
   seen_target: string | null;
   expires_at: number | null;
@@ -38,7 +40,7 @@ type MonitorRow = {
 export async function listReportedMonitors(database: Database, agentNo: number, ids: readonly string[]): Promise<Map<string, ReportedMonitor>> {
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
-    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.checks_version, s.given_version, s.given_at,
+    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.checks_version, s.given_version, s.given_at, s.given_before,
              m.check_spec #> '{domain,warnDays}' AS warn_days, c.target AS seen_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
@@ -74,6 +76,7 @@ function monitorOf(row: MonitorRow): ReportedMonitor {
     checksVersion: row.checks_version,
     givenVersion: row.given_version,
     givenAtMs: row.given_at,
+    givenBefore: row.given_before,
     warnDays: row.warn_days,
     certificate: row.seen_target === null || row.expires_at === null ? null : { target: row.seen_target, expiresAt: row.expires_at },
   };

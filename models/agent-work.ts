@@ -92,7 +92,7 @@ export async function noteGivenWork(database: Database, { agentNo, given, nowMs 
     // In the order in which evaluators lock them.
     await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 AND monitor_no = ANY($2::int[]) ORDER BY monitor_no FOR NO KEY UPDATE', [agentNo, given.map((work) => work.monitorNo)]);
     await run(
-      `UPDATE monitor_sources s SET given_version = k.version, given_at = $4
+      `UPDATE monitor_sources s SET given_version = k.version, given_at = $4, given_before = s.given_version
        FROM unnest($2::int[], $3::int[]) AS k (monitor_no, version)
        WHERE s.agent_no = $1 AND s.monitor_no = k.monitor_no AND s.given_version IS DISTINCT FROM k.version`,
       [agentNo, given.map((work) => work.monitorNo), given.map((work) => work.checksVersion), nowMs],

@@ -97,12 +97,14 @@ export async function revokeAgent(database: Database, id: string, nowMs: number)
 }
 
 /**
- * Gives a customer's agent another token, a revoked one as well. Its key is forgotten, so that the next one that it shows is pinned. False when
- * there is no such agent.
+ * Gives a customer's agent another token. Its key is forgotten, so that the next one that it shows is pinned. One that was revoked begins
+ * anew: nobody is told how long it was silent. False when there is no such agent.
  */
 export async function rotateAgentToken(database: Database, id: string, tokenFingerprint: Buffer): Promise<boolean> {
   const rows = await runWith(database)(
-    `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL WHERE id = $1 AND kind = 'tenant' RETURNING id`,
+    `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL,
+       last_seen_at = CASE WHEN revoked_at IS NULL THEN last_seen_at END, offline_at = CASE WHEN revoked_at IS NULL THEN offline_at END
+     WHERE id = $1 AND kind = 'tenant' RETURNING id`,
     [id, tokenFingerprint],
   );
   return rows.length > 0;
@@ -133,7 +135,7 @@ export async function listCheckRegions(database: Database): Promise<Map<number, 
   return new Map(records.map((record) => [record.no, record.region ?? record.name]));
 }
 
-/** Agent-checked monitors that have no source although shared agents exist now: they were made before the first agent came. */
+/** Gives the default sources to agent-checked monitors that were made before the first shared agent came. */
 export async function assignMissingSources(
   database: Database,
   { choose, nowMs }: { choose: (monitorId: string, sharedAgentIds: string[]) => string[]; nowMs: number },
@@ -144,15 +146,14 @@ export async function assignMissingSources(
   const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
   const orphans = await runWith(database)<{ no: number; id: string; type: MonitorType; target: string; enabled: boolean; interval_seconds: number }>(
     `SELECT no, id, type, target, enabled, interval_seconds FROM monitors m
-     WHERE type IN ('http', 'tcp', 'icmp', 'udp')
-       AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
+     WHERE awaits_sources AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
   );
   for (const orphan of orphans) {
     const agentNos = choose(orphan.id, [...numbers.keys()]).flatMap((id) => numbers.get(id) ?? []);
     const placed = await inTransaction(database, async (transaction) => {
       const run = runWith(database, transaction);
       // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
-      await run('UPDATE monitors SET down_min_sources = least(2, $2::int) WHERE no = $1', [orphan.no, agentNos.length]);
+      await run('UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false WHERE no = $1', [orphan.no, agentNos.length]);
       return await placeMonitor(run, { monitorNo: orphan.no, agentNos, intervalSeconds: orphan.interval_seconds, scheduled: isScheduled(orphan), isNews: true, nowMs });
     });
     change.occupied.push(...placed.occupied);

@@ -210,6 +210,9 @@ export async function storeMonitorStates(run: Run, monitors: readonly { no: numb
   );
 }
 
+/** Whether anybody is to look at the monitor `m`: its agents may be gone. */
+const HAS_SOURCES = 'EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)';
+
 /**
  * Monitors that time or an edit may have changed although no result said so, by number: decided ones of which a source has no result
  * recent enough or an agent offline, those of which a source counts again, undecided ones past their patience, and those edited since
@@ -218,8 +221,10 @@ export async function storeMonitorStates(run: Run, monitors: readonly { no: numb
 export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; editedSinceSeconds: number }): Promise<number[]> {
   const rows = await run<{ no: number }>(
     `SELECT m.no FROM monitors m
-     WHERE m.enabled AND m.target <> '' AND EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no AND s.phase IS NOT NULL)
+     WHERE m.enabled AND m.target <> ''
+       AND (EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no AND s.phase IS NOT NULL) OR NOT ${HAS_SOURCES})
        AND (m.updated_at >= $2
+         OR (m.state IN ('up', 'degraded', 'down') AND NOT ${HAS_SOURCES})
          OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
          OR (m.state IN ('up', 'degraded', 'down') AND EXISTS (
            SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no

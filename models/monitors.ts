@@ -46,7 +46,7 @@ export async function createMonitor(
     if (limit !== null && (await isAtLimit(database, { tenantId, limit }, transaction))) return null;
     const now = Math.floor(nowMs / 1000);
     const record = await database.records.monitors.create(
-      { id, tenantId, ...settings, sealedSecrets: seal(database, id, secrets), stateSince: nowMs, createdAt: now, updatedAt: now },
+      { id, tenantId, ...settings, sealedSecrets: seal(database, id, secrets), awaitsSources: isAgentChecked(settings.type) && agentIds.length === 0, stateSince: nowMs, createdAt: now, updatedAt: now },
       { transaction, returning: true },
     );
     const monitor = monitorOf(record);
@@ -88,10 +88,18 @@ export async function updateMonitor(
     if (record === null) return null;
     const current = monitorOf(record);
     const secrets = openSecrets(database, record);
-    const change = await decide({ monitor: current, secrets, agentIds: await listSourceIds(database, record.no, transaction) });
+    const agentIds = await listSourceIds(database, record.no, transaction);
+    const change = await decide({ monitor: current, secrets, agentIds });
     const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
     await record.update(
-      { ...change.settings, sealedSecrets: seal(database, key.id, change.secrets), checksVersion, updatedAt: Math.floor(key.nowMs / 1000) },
+      {
+        ...change.settings,
+        sealedSecrets: seal(database, key.id, change.secrets),
+        checksVersion,
+        // None are left to whom asked for the default ones while there were none.
+        awaitsSources: isAgentChecked(current.type) && change.agentIds.length === 0 && (record.awaitsSources || agentIds.length > 0),
+        updatedAt: Math.floor(key.nowMs / 1000),
+      },
       { transaction },
     );
     const monitor = monitorOf(record);

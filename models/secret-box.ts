@@ -41,7 +41,7 @@ export function createSecretBox(ring: readonly SecretKey[]): SecretBox {
       const key = keys.get(keyId);
       if (version !== 'v1' || key === undefined) throw new Error(`A value is sealed with key "${keyId}", which is not in SECRET_KEYS`);
       const bytes = Buffer.from(encoded, 'base64url');
-      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES)).setAAD(Buffer.from(context));
+      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES }).setAAD(Buffer.from(context));
       decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
       return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
     },

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createRecentResults } from '../core/self-check.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { talksToTarget } from '../core/monitor.ts';
@@ -20,8 +21,8 @@ export type SelfCheck = (check: { monitor: string | number; type: MonitorType },
 /** All hosts are asked at once and have this long to accept a connection, in milliseconds. */
 const DEADLINE_MS = 2000;
 
-/** An answer serves every check that asks within this time, in milliseconds. */
-const KEPT_MS = 5000;
+/** Questions follow one another no closer than this, in milliseconds: who comes meanwhile shares the next. */
+const QUESTIONS_APART_MS = 500;
 
 const CUT_OFF: Judgement = { verdict: 'none', cause: null, reason: 'This place can reach none of its own reference hosts either, so what it saw does not count' };
 
@@ -31,7 +32,7 @@ const CUT_OFF: Judgement = { verdict: 'none', cause: null, reason: 'This place c
  */
 export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfCheck {
   const results = createRecentResults();
-  const ask = createReachability(hosts, now);
+  const ask = createReachability(hosts);
   let reachesAny = true;
 
   const askAndTell = async (): Promise<boolean> => {
@@ -56,8 +57,8 @@ export function openSelfCheck({ hosts, now, onChange }: SelfCheckOptions): SelfC
   };
 }
 
-/** Makes the question whether any host can be reached; those who ask while it is asked, or soon after, share its answer. */
-function createReachability(hosts: readonly HostPort[], now: () => number): () => Promise<boolean> {
+/** Makes the question whether any host can be reached. Its answer is for those who came before it was asked: an earlier one may be from before the network was lost. */
+function createReachability(hosts: readonly HostPort[]): () => Promise<boolean> {
   const connect = createTcpClient({ allowPrivateNetwork: true });
   // A refusal is no answer of the host's: one that is well known accepts, and a gateway that lost its uplink refuses in its name.
   const reach = async (host: HostPort) => {
@@ -65,12 +66,17 @@ function createReachability(hosts: readonly HostPort[], now: () => number): () =
     if (outcome === 'failed') throw new Error(`${host.host}:${host.port} cannot be reached`);
     return true;
   };
-  let kept: { answer: Promise<boolean>; untilMs: number } | null = null;
-  return () => {
-    if (kept !== null && now() < kept.untilMs) return kept.answer;
-    const asked = { answer: Promise.any(hosts.map(reach)).catch(() => false), untilMs: Number.POSITIVE_INFINITY };
-    kept = asked;
-    void asked.answer.then(() => (asked.untilMs = now() + KEPT_MS));
-    return asked.answer;
+  const reachAny = () => Promise.any(hosts.map(reach)).catch(() => false);
+  let next: Promise<boolean> | null = null;
+  let last = Promise.resolve(true);
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  const askNext = async (): Promise<boolean> => {
+    await last;
+    await delay(Math.max(0, askedAtMs + QUESTIONS_APART_MS - performance.now()));
+    next = null;
+    askedAtMs = performance.now();
+    last = reachAny();
+    return await last;
   };
+  return () => (next ??= askNext());
 }

@@ -14,6 +14,8 @@ export type Chore = (typeof CHORES)[number];
 /** Results are stored nowhere else yet: while PostgreSQL is away their jobs wait for it, ten minutes long. */
 const EVALUATE_OPTIONS = { attempts: 300, backoff: { type: 'fixed', delay: 2000 }, removeOnComplete: true };
 
+const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
+
 /** An attempt that is to be made, from 1, and from when on (Unix milliseconds); its row is committed. */
 export type DueAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
@@ -33,6 +35,8 @@ export type JobQueues = {
   reconcileSchedules(occupied: readonly SchedulePhase[], regions: ReadonlyMap<number, string>, when: { nowMs: number; thorough: boolean }): Promise<number>;
   /** Hands measured results to the evaluator. */
   enqueueResults(results: ResultPayload[]): Promise<void>;
+  /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */
+  oldestResultsAtMs(): Promise<number | null>;
   /** Adds one job for all of these, or a few where they go to many channels, for when the last is due; adding the same ones twice adds nothing. */
   enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void>;
   /** Adds a chore unless one of its kind is still waiting or running. */
@@ -94,6 +98,11 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     },
     async enqueueResults(results) {
       await evaluate.add('results', { results }, EVALUATE_OPTIONS);
+    },
+    async oldestResultsAtMs() {
+      const oldest = await Promise.all(UNFINISHED.map((state) => evaluate.getJobs([state], 0, 0, true)));
+      const addedAtMs = oldest.flat().map((job) => job.timestamp);
+      return addedAtMs.length === 0 ? null : Math.min(...addedAtMs);
     },
     async enqueueAttempts(attempts) {
       const ofChannels = [...Map.groupBy(attempts, ({ channelId }) => channelId).values()];

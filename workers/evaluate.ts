@@ -1,11 +1,11 @@
 import { cleanText } from '../core/clean-text.ts';
 import { talksToTarget } from '../core/monitor.ts';
-import { applyResult, isDecided, type Change, type DecidedMonitor } from '../core/monitor-state.ts';
+import { applyResult, isDecided, isFresh, type Change, type DecidedMonitor } from '../core/monitor-state.ts';
 import { recheckAfterMs, recheckAtMs } from '../core/recheck.ts';
-import { stepSource } from '../core/source-state.ts';
+import { latestStartMs, stepSource } from '../core/source-state.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';
 import type { Database } from '../models/database.ts';
-import { findNewestResults, lockMonitors, lockSources, storeSourceStates, type EvaluatedMonitor, type LockedSource } from '../models/evaluation.ts';
+import { findNewestResults, lockMonitors, lockSources, noteUnheard, storeSourceStates, type EvaluatedMonitor, type LockedSource } from '../models/evaluation.ts';
 import { createPartitions, NO_PARTITION } from '../models/partitions.ts';
 import { planLooks, type PlannedLook } from '../models/schedule.ts';
 import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
@@ -56,7 +56,7 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
     return source !== undefined && isOfNow(result, source) && fresh.has(resultIdentity(result)) && result.dueAtMs > (newest.get(sourceKey(result)) ?? 0);
   });
   if (applicable.length === 0) return { stored: fresh.size, rechecks: [], transitions: [], deliveries: [] };
-  return { stored: fresh.size, ...(await decideMonitors(run, applicable, dependencies)) };
+  return { stored: fresh.size, ...(await decideMonitors(run, { results: applicable, newest }, dependencies)) };
 }
 
 /** One result's odd text must not make PostgreSQL refuse the whole batch. */
@@ -68,19 +68,35 @@ function clean(result: MeasuredResult): MeasuredResult {
 /** False for what was under way when the checks were edited, or when the monitor was paused and resumed: stored, not applied. */
 function isOfNow(result: MeasuredResult, source: LockedSource): boolean {
   if (result.checksVersion !== source.checksVersion) return false;
-  return source.monitorState !== 'pending' || result.dueAtMs >= source.monitorStateSinceMs;
+  return source.monitorState !== 'pending' || latestStartMs(result.dueAtMs) >= source.monitorStateSinceMs;
 }
 
+/** Results that may change something, in time order, and the newest one of each of their sources that was there before. */
+type Applicable = { results: readonly MeasuredResult[]; newest: ReadonlyMap<string, number> };
+
 /** Locks the monitors of the results, applies these in time order and records what changed. */
-async function decideMonitors(run: Run, results: readonly MeasuredResult[], dependencies: EvaluatorDependencies): Promise<Omit<EvaluationOutcome, 'stored'>> {
+async function decideMonitors(run: Run, { results, newest }: Applicable, dependencies: EvaluatorDependencies): Promise<Omit<EvaluationOutcome, 'stored'>> {
   const nowMs = dependencies.now();
   const byMonitor = Map.groupBy(results, (result) => result.monitorNo);
-  const monitors = await lockMonitors(run, [...byMonitor.keys()].toSorted((a, b) => a - b), nowMs);
-  const decided = monitors.map((monitor) => ({ monitor, ...applyInOrder(monitor, byMonitor.get(monitor.no) ?? [], nowMs) }));
-  await storeSourceStates(run, decided.flatMap(changedSources));
+  const locked = await lockMonitors(run, [...byMonitor.keys()].toSorted((a, b) => a - b), nowMs);
+  const sourcesInBatch = new Set(results.map(sourceKey));
+  const decided = locked.map((monitor) => asBefore(monitor, { sourcesInBatch, newest })).map((monitor) => ({ monitor, ...applyInOrder(monitor, byMonitor.get(monitor.no) ?? [], nowMs) }));
+  const changed = decided.flatMap((one) => changedSources({ ...one, nowMs }));
+  await storeSourceStates(run, changed);
+  // What turned while it did not count is no news once it does: the sweep then decides anew.
+  await noteUnheard(run, changed.filter(({ isUnheard }) => isUnheard));
   const rechecks = decided.flatMap((one) => one.rechecks);
   await planLooks(run, rechecks);
   return { rechecks, ...(await recordChanges(run, decided, dependencies)) };
+}
+
+/** A monitor as it was before the batch, whose results are stored already: an old result of a long backlog must not count as recent because of the newest one of it. */
+function asBefore(monitor: EvaluatedMonitor, { sourcesInBatch, newest }: { sourcesInBatch: ReadonlySet<string>; newest: Applicable['newest'] }): EvaluatedMonitor {
+  const sources = monitor.sources.map((source) => {
+    const key = sourceKey({ monitorNo: monitor.no, agentNo: source.agentNo });
+    return sourcesInBatch.has(key) ? { ...source, newestAtMs: newest.get(key) ?? null } : source;
+  });
+  return { ...monitor, sources };
 }
 
 type Applied = { after: DecidedMonitor; changes: Change[]; rechecks: PlannedLook[] };
@@ -111,10 +127,10 @@ function planRecheck({ monitor, before }: { monitor: EvaluatedMonitor; before: D
   return atMs === null ? null : { monitorNo, agentNo, atMs };
 }
 
-function changedSources({ monitor, after }: { monitor: EvaluatedMonitor; after: DecidedMonitor }) {
+function changedSources({ monitor, after, nowMs }: { monitor: EvaluatedMonitor; after: DecidedMonitor; nowMs: number }) {
   return after.sources
     .filter((source, index) => source.state !== monitor.sources[index]?.state)
-    .map((source) => ({ monitorNo: monitor.no, agentNo: source.agentNo, state: source.state }));
+    .map((source) => ({ monitorNo: monitor.no, agentNo: source.agentNo, state: source.state, isUnheard: !isFresh(source, after, nowMs) }));
 }
 
 /**

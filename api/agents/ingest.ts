@@ -4,6 +4,7 @@ import { findInability } from '../../core/agent/capability.ts';
 import { judgeReport } from '../../core/agent/judge-report.ts';
 import { readIngest, type Report } from '../../core/agent/read-ingest.ts';
 import { sortByAge } from '../../core/agent/report-age.ts';
+import { latestStartMs } from '../../core/source-state.ts';
 import type { IngestAnswer } from '../../core/agent/wire.ts';
 import { listReportedMonitors, type ReportedMonitor } from '../../models/agent-results.ts';
 import type { TokenAgent } from '../../models/agent-work.ts';
@@ -64,8 +65,8 @@ function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: Reported
   };
 }
 
-/** The version of the checks that a result measured: before the newest was given it was an older one. */
-function measuredVersion({ startedAtMs }: Report, { givenVersion, givenAtMs }: ReportedMonitor): number {
-  if (givenVersion === null || givenAtMs === null) return 0;
-  return startedAtMs >= givenAtMs ? givenVersion : givenVersion - 1;
+/** The version of the checks that a result measured: before the newest was given it was the one before, where there was one. */
+function measuredVersion({ startedAtMs }: Report, { checksVersion, givenVersion, givenAtMs, givenBefore }: ReportedMonitor): number {
+  if (givenVersion === null || givenAtMs === null) return checksVersion;
+  return latestStartMs(startedAtMs) >= givenAtMs ? givenVersion : (givenBefore ?? givenVersion);
 }

@@ -68,6 +68,6 @@ async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: st
 }
 
 function parseName(text: string): string {
-  if (text.trim() === '' || text.length > 255) throw new InvalidArgumentError('Expected 1 to 255 characters.');
+  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text)) throw new InvalidArgumentError('Expected 1 to 255 characters, none of them a control character.');
   return text;
 }

@@ -21,6 +21,13 @@ export type Report = {
 /** What a column of results holds. */
 const MAX_INTEGER = 2_147_483_647;
 
+const MOST_SECONDS = 100_000_000_000;
+const DAY_SECONDS = 86_400;
+const MAX_DAYS = MOST_SECONDS / DAY_SECONDS;
+
+/** What an agent says of a certificate: when it ends, or how many days it has left. */
+type CertificateDetail = { notAfter?: number; daysRemaining?: number };
+
 /** A batch that is wrong throughout is not told a thousand times. */
 const MAX_PROBLEMS = 10;
 
@@ -33,7 +40,7 @@ const FIELDS = {
   degraded: flag,
   ts: moment,
   reason: looseText,
-  detail: certificateEnd,
+  detail: certificateOf,
 };
 
 const REQUIRED = ['monitorId', 'ok', 'ts'] as const;
@@ -71,8 +78,15 @@ function readReport(value: unknown, field: string, problems: Problem[]): Report 
     // Some agents say 0 where there was no answer.
     httpStatus: read.httpStatus || null,
     startedAtMs: ts,
-    expiresAt: read.detail ?? null,
+    expiresAt: expiryOf(read.detail, ts),
   };
+}
+
+/** Of days that are left only the day is known on which the certificate ends: the same for every result of a day. */
+function expiryOf(detail: CertificateDetail | undefined, startedAtMs: number): number | null {
+  if (detail?.notAfter !== undefined) return detail.notAfter;
+  if (detail?.daysRemaining === undefined) return null;
+  return (Math.floor(startedAtMs / 1000 / DAY_SECONDS) + detail.daysRemaining) * DAY_SECONDS;
 }
 
 function listOfResults(...[value, field, problems]: Parameters<Check<unknown[]>>): unknown[] | undefined {
@@ -87,8 +101,8 @@ function latency(...[value, field, problems]: Parameters<Check<number>>): number
 }
 
 function statusCode(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
-  if (typeof value === 'number' && Number.isInteger(value) && (value === 0 || (value >= 100 && value <= 599))) return value;
-  return addProblem(problems, field, { expected: 'a status code from 100 to 599, or null', got: show(value) });
+  if (typeof value === 'number' && Number.isInteger(value) && (value === 0 || (value >= 100 && value <= 999))) return value;
+  return addProblem(problems, field, { expected: 'a status code of three digits, or null', got: show(value) });
 }
 
 function moment(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
@@ -96,14 +110,19 @@ function moment(...[value, field, problems]: Parameters<Check<number>>): number 
   return addProblem(problems, field, { expected: 'the start of the probe in Unix seconds', got: show(value) });
 }
 
-/** Of `detail` only `notAfter` is used. */
-function certificateEnd(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
-  return readKnownFields({ notAfter: certificateDate }, { value, field }, problems)?.notAfter;
+/** Of `detail` only the certificate is used. */
+function certificateOf(...[value, field, problems]: Parameters<Check<CertificateDetail>>): CertificateDetail | undefined {
+  return readKnownFields({ notAfter: certificateDate, daysRemaining: days }, { value, field }, problems);
+}
+
+function days(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+  if (typeof value === 'number' && Math.abs(value) <= MAX_DAYS) return Math.floor(value);
+  return addProblem(problems, field, { expected: 'days', got: show(value) });
 }
 
 function certificateDate(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
   const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
-  // Later dates than those that calendars have are no dates.
-  if (typeof seconds === 'number' && Math.abs(seconds) <= 8_640_000_000_000) return Math.floor(seconds);
+  // No certificate ends in the year 5138 or later: such a number is milliseconds.
+  if (typeof seconds === 'number' && Math.abs(seconds) < MOST_SECONDS * 1000) return Math.floor(Math.abs(seconds) < MOST_SECONDS ? seconds : seconds / 1000);
   return addProblem(problems, field, { expected: 'Unix seconds or an ISO date', got: show(value) });
 }

@@ -7,9 +7,16 @@ ALTER TABLE agents
   ADD COLUMN offline_at bigint,
   ADD COLUMN held_until bigint;
 
--- The version of a monitor's checks that a customer's agent was given last, and when (Unix milliseconds): a result that began before
--- then measured older ones.
-ALTER TABLE monitor_sources ADD COLUMN given_version integer, ADD COLUMN given_at bigint;
+-- The version of a monitor's checks that a customer's agent was given last, when (Unix milliseconds), and the one before: a result that
+-- began earlier measured that.
+ALTER TABLE monitor_sources ADD COLUMN given_version integer, ADD COLUMN given_at bigint, ADD COLUMN given_before integer;
+
+-- True where a monitor was made before there was any agent for it: it gets the default ones as soon as there are some. A monitor whose
+-- agents are gone gets none: nobody may look at it whom its owner did not choose.
+ALTER TABLE monitors ADD COLUMN awaits_sources boolean NOT NULL DEFAULT false;
+UPDATE monitors m SET awaits_sources = true
+  WHERE type IN ('http', 'tcp', 'icmp', 'udp') AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no);
+CREATE INDEX monitors_awaiting ON monitors (no) WHERE awaits_sources;
 
 -- Whether a source did not count when its monitor was last decided, because nothing had come from it lately or its agent was offline. Once it
 -- counts again the monitor is decided anew: a source that says what it said before its silence is no news by itself.

@@ -31,7 +31,7 @@ test('a check-in is answered with who the agent is, what it may do and all of it
   const agent = await agentCaller(api, account);
   const id = await agent.watch({ expected_status: '200', body_match: 'ok', interval_seconds: 30, check_spec: { request: { headers: { Accept: 'text/html' } }, assertions: [{ source: 'response_time', op: 'lt', value: '500' }] } });
   const before = Math.floor(Date.now() / 1000);
-  const answer = await agent.post('pull', { capabilities: ['teleport', 'udp', 'http', 'cert'], version: '1.2.3\u0007', arch: 'arm64', hostname: 'lab', load: [1, 2] });
+  const answer = await agent.post('pull', { capabilities: ['teleport', 'udp', 'x'.repeat(100), 'http', 'cert'], version: '1.2.3\u0007', arch: 'arm64', hostname: 'lab', load: [1, 2] });
   t.is(answer.status, 200, answer.text);
   t.deepEqual(answer.json, {
     agentId: agent.id,
@@ -86,8 +86,7 @@ const REFUSED: readonly (readonly [string, unknown, RegExp])[] = [
   ['capabilities of which it knows none', { capabilities: ['smell'] }, /capabilities must be a list with at least one of http, cert, tcp, icmp, udp, got others only/],
   ['capabilities that are no list', { capabilities: 'http' }, /capabilities must be a list, got a string/],
   ['a capability that is no text', { capabilities: ['http', 5] }, /capabilities\[1\] must be a text/],
-  ['too many capabilities', { capabilities: Array.from({ length: 33 }, () => 'http') }, /at most 32 items, got 33/],
-  ['a capability that is too long', { capabilities: ['x'.repeat(65)] }, /capabilities\[0\] must be a text of 0 to 64 characters/],
+  ['too many capabilities', { capabilities: Array.from({ length: 1001 }, () => 'http') }, /at most 1000 items, got 1001/],
   ['a version that is no text', { version: 7 }, /version must be a text, got a number/],
   ['a key that is too short', { publicKey: randomBytes(31).toString('base64') }, /publicKey must be an X25519 public key, 32 bytes in base64/],
   ['a key that is no text', { publicKey: { x: 1 } }, /publicKey must be .* got an object/],

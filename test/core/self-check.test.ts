@@ -31,11 +31,13 @@ for (const { name, given, doubted } of CASES) {
   });
 }
 
-test('a monitor that is known to be down is doubted no more, and is no reason to doubt others, until it was good', (t) => {
+test('a monitor whose failures were confirmed five times in a row is doubted no more, and is no reason to doubt others, until it was good', (t) => {
   const results = createRecentResults();
   const note = (monitor: number, verdict: Vote, second: number) => results.note({ monitor, verdict }, NOW_MS + second * 1000);
-  t.true(note(1, 'down', 0));
-  results.confirm(1);
+  for (let confirmed = 0; confirmed < 5; confirmed += 1) {
+    t.true(note(1, 'down', confirmed));
+    results.confirm(1);
+  }
   t.false(note(1, 'down', 60));
   t.false(note(2, 'up', 61));
   t.false(note(3, 'up', 62));

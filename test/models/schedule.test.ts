@@ -86,6 +86,7 @@ test("deleting a customer's agent takes it off its monitors and lowers their quo
   const read = async (id: string) => await findMonitor(runtime.database, { tenantId: runtime.tenantId, id });
   t.like(await read(both.id), { agentIds: [shared.id], monitor: { downMinSources: 1 } });
   t.like(await read(alone.id), { agentIds: [], monitor: { downMinSources: 1 } });
+  t.deepEqual(await assignMissingSources(runtime.database, { choose: chooseDefaultSources, nowMs: runtime.now() }), noScheduleChange(), 'nobody else may look at it');
   t.true(await countsAgree(runtime));
 });
 

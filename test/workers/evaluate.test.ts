@@ -4,6 +4,7 @@ import { listIncidents } from '../../models/history.ts';
 import { deleteMonitor, findMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
+import { sweep } from '../../workers/maintain/sweep.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
 
 const SECOND = 1000;
@@ -54,6 +55,41 @@ test('a batch stores its results and writes the transitions, the incident and th
   t.deepEqual(deliveries.map(({ event }) => event), ['monitor.up', 'monitor.down']);
   t.true(deliveries.every((delivery) => delivery.channel_id === channelId));
   t.deepEqual(outcome.deliveries.map(({ deliveryId }) => deliveryId), deliveries.map(({ id }) => id));
+});
+
+test('old failures in a long backlog do not count as recent because its newest result is', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('honest'), await runtime.addAgent('late'), await runtime.addAgent('later')];
+  const [honest, ...late] = agents;
+  if (honest === undefined) return t.fail();
+  const monitor = await runtime.addMonitor(agents, { downMinSources: 2, intervalSeconds: 1, timeoutMs: 500 });
+  const startMs = Date.now() - 100 * SECOND;
+  const at = (agent: typeof honest, second: number, verdict: MeasuredResult['verdict']) => resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
+  const evaluateAt = (second: number) => evaluatorOf(runtime, startMs + second * SECOND);
+  await evaluateAt(0)(agents.map((agent) => at(agent, 0, 'up')));
+  await evaluateAt(78)([at(honest, 78, 'up')]);
+
+  const { stored, transitions } = await evaluateAt(78)(late.flatMap((agent) => [at(agent, 10, 'down'), at(agent, 11, 'down'), at(agent, 78, 'up')]));
+
+  t.is(stored, 6);
+  t.deepEqual(transitions, []);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+});
+
+test('a place that turned while its results were too old to count is counted as soon as newer ones come', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { intervalSeconds: 1, timeoutMs: 500 });
+  const startMs = Date.now() - 100 * SECOND;
+  const at = (second: number, verdict: MeasuredResult['verdict']) => resultOf(monitor, agent, { dueAtMs: startMs + second * SECOND, verdict });
+  const evaluateAt = (second: number) => evaluatorOf(runtime, startMs + second * SECOND);
+  await evaluateAt(0)([at(0, 'up')]);
+
+  t.deepEqual((await evaluateAt(70)([at(1, 'down'), at(2, 'down')])).transitions, []);
+  t.deepEqual((await evaluateAt(71)([at(71, 'down')])).transitions, []);
+  await sweep({ ...runtime, now: () => startMs + 72 * SECOND });
+
+  t.is(await stateOf(runtime, monitor.id), 'down');
 });
 
 test('a batch that is evaluated twice is stored once and decides once', async (t) => {

@@ -6,6 +6,7 @@ import type { MeasuredResult } from '../../models/check-results.ts';
 import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
+import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
 
 const SECOND = 1000;
@@ -23,8 +24,10 @@ async function sweepThrough(runtime: TestRuntime, fromMs: number, seconds: numbe
   return transitions;
 }
 
-async function watched(t: Parameters<typeof openTestRuntime>[0], places: string[], verdicts: MeasuredResult['verdict'][]) {
-  const runtime = await openTestRuntime(t);
+type Watched = { places?: readonly string[]; verdicts: readonly MeasuredResult['verdict'][]; backend?: QueueBackend };
+
+async function watched(t: Parameters<typeof openTestRuntime>[0], { places = ['local'], verdicts, backend }: Watched) {
+  const runtime = await openTestRuntime(t, backend);
   const agents = await Promise.all(places.map((place) => runtime.addAgent(place)));
   const monitor = await runtime.addMonitor(agents);
   const nowMs = Date.now();
@@ -36,7 +39,7 @@ async function watched(t: Parameters<typeof openTestRuntime>[0], places: string[
 }
 
 test('a monitor whose sources fall silent becomes unknown once, and not before their results are stale', async (t) => {
-  const { runtime, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
 
   t.is(await sweepThrough(runtime, nowMs, 180), 0);
@@ -46,7 +49,7 @@ test('a monitor whose sources fall silent becomes unknown once, and not before t
 });
 
 test('after a stand-still of our own nobody is told unknown until we have watched for as long as the silence', async (t) => {
-  const { runtime, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweep({ ...runtime, now: () => nowMs });
 
   const backMs = nowMs + 3600 * SECOND;
@@ -54,6 +57,43 @@ test('after a stand-still of our own nobody is told unknown until we have watche
   t.is(await stateOf(runtime, monitor.id), 'up');
   t.is(await sweepThrough(runtime, backMs + 240 * SECOND, 10), 1);
 });
+
+test('where agents are offline a monitor is unknown at once, however long its interval and however short we have been watching', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('hanoi'), await runtime.addAgent('lima')];
+  const monitor = await runtime.addMonitor(agents, { intervalSeconds: 86_400 });
+  const nowMs = Date.now();
+  await createEvaluator({ ...runtime, now: () => nowMs })(agents.map((agent) => resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'up' })));
+  const goOffline = (agent: Agent | undefined) => runtime.database.pool.query('UPDATE agents SET offline_at = $2 WHERE no = $1', [agent?.no, nowMs]);
+
+  await goOffline(agents[0]);
+  t.is((await sweep({ ...runtime, now: () => nowMs + SECOND })).transitions, 0, 'of two places one may fail');
+  await goOffline(agents[1]);
+  t.is((await sweep({ ...runtime, now: () => nowMs + 2 * SECOND })).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
+test('a monitor that nobody watches any more is unknown, once', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  await runtime.database.pool.query('DELETE FROM monitor_sources WHERE agent_no = $1', [agents[0]?.no]);
+
+  t.is(await sweepThrough(runtime, nowMs + 3600 * SECOND, 60), 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
+for (const backend of listQueueBackends()) {
+  test(`${backend.name}: while results wait for an evaluator that is away nobody is called silent`, async (t) => {
+    const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'], backend });
+    await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+    await runtime.queues.enqueueResults([]);
+
+    t.is(await sweepThrough(runtime, nowMs, 600), 0);
+    t.is(await stateOf(runtime, monitor.id), 'up');
+    const waiting = runtime.queues.all().find((queue) => queue.name.endsWith('evaluate'));
+    await waiting?.drain();
+    t.is(await sweepThrough(runtime, nowMs + 610 * SECOND, 10), 1);
+  });
+}
 
 test('an edited quorum decides anew without waiting for a result', async (t) => {
   const runtime = await openTestRuntime(t);
@@ -110,7 +150,7 @@ async function setOnline({ database }: TestRuntime, agent: Agent, isOnline: bool
 }
 
 test('an agent that goes offline takes its vote with it though its results are fresh, and one that is back brings it again without a new result', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
   await setOnline(runtime, agents[0]!, false);
   t.is((await sweep({ ...runtime, now: () => nowMs + 10 * SECOND })).transitions, 1);
@@ -128,7 +168,7 @@ test('an agent that goes offline takes its vote with it though its results are f
 });
 
 test('an agent whose token was revoked does not vote any more', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['local'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
   await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [agents[0]!.no]);
   await sweep({ ...runtime, now: () => nowMs + 10 * SECOND });
@@ -136,7 +176,7 @@ test('an agent whose token was revoked does not vote any more', async (t) => {
 });
 
 test('a place that comes back from silence and still says down completes the quorum, though that is nothing new from it', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['a', 'b', 'c'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
   const [a, b, c] = agents as [Agent, Agent, Agent];
   const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
     createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
@@ -152,7 +192,7 @@ test('a place that comes back from silence and still says down completes the quo
 });
 
 test('what an agent said while it was offline for a moment between two sweeps is decided by the next', async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, ['a', 'b', 'c'], ['up']);
+  const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
   const [a, b] = agents as [Agent, Agent, Agent];
   const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
     createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);

@@ -10,21 +10,26 @@ import type { Runtime } from '../runtime.ts';
 /** Sweeps further apart than this mean that we ourselves stood still, in milliseconds. */
 const MAX_GAP_MS = 60_000;
 
+/** With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their sources. */
+const BEHIND_MS = 5000;
+
 /** Monitors decided in one transaction. */
 const CHUNK = 200;
 
 /**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
- * have been watching for as long as the silence lasts: after a stand-still of ours every source is silent, and that is our fault.
+ * have been watching for as long as the silence lasts, and nothing waits that may end it: after a stand-still of ours every source is silent,
+ * and that is our fault.
  */
 export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
   const { database } = runtime;
   const startMs = runtime.now();
   const watchingSinceMs = await markDone(runOn(database.pool), { name: 'sweep', nowMs: startMs, maxGapMs: MAX_GAP_MS });
+  const isBehind = await isEvaluationBehind(runtime, startMs);
   const doubtful = await listDoubtfulMonitors(runOn(database.pool), { nowMs: startMs, editedSinceSeconds: Math.floor((startMs - MAX_GAP_MS) / 1000) });
   let transitions = 0;
   for (let start = 0; start < doubtful.length; start += CHUNK) {
-    const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), watchingSinceMs);
+    const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), { watchingSinceMs, isBehind });
     await announce(runtime, recorded);
     await noteUnheard(runOn(database.pool), turned);
     transitions += recorded.transitions.length;
@@ -32,18 +37,32 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   return { doubtful: doubtful.length, transitions };
 }
 
-function decideChunk(runtime: Runtime, monitorNos: readonly number[], watchingSinceMs: number): Promise<RecordedChanges & { turned: TurnedSource[] }> {
+/** What a silence is worth that a sweep finds. */
+type Watching = { watchingSinceMs: number; isBehind: boolean };
+
+/** True also where the queue is away: what waits in it is not known then. */
+async function isEvaluationBehind({ queues, log }: Runtime, nowMs: number): Promise<boolean> {
+  try {
+    const oldestAtMs = await queues.oldestResultsAtMs();
+    return oldestAtMs !== null && nowMs - oldestAtMs > BEHIND_MS;
+  } catch (error) {
+    log.warn({ err: error }, 'sweep.queue_not_seen');
+    return true;
+  }
+}
+
+function decideChunk(runtime: Runtime, monitorNos: readonly number[], watching: Watching): Promise<RecordedChanges & { turned: TurnedSource[] }> {
   return inPoolTransaction(runtime.database, async (run) => {
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);
-    const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, watchingSinceMs }) }));
+    const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, ...watching }) }));
     return { turned: monitors.flatMap((monitor) => findTurned(monitor, nowMs)), ...(await recordChanges(run, changed, runtime)) };
   });
 }
 
-function changesOf(monitor: EvaluatedMonitor, when: { nowMs: number; watchingSinceMs: number }): Change[] {
+function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }): Change[] {
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
-  const change = reconsider(monitor, { nowMs: when.nowMs, mayBecomeUnknown: when.nowMs - when.watchingSinceMs >= patienceMs });
+  const change = reconsider(monitor, { nowMs: when.nowMs, mayBecomeUnknown: !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs });
   return change === null ? [] : [change];
 }
 
