@@ -66,7 +66,7 @@ export function startProgramAs(t: ExecutionContext, { args, env, ...circumstance
 }
 
 /** Waits until the program wrote something that matches, and returns the match; fails at once when it ends before. */
-export async function outputMatching(program: Program, pattern: RegExp, timeoutMs = 30_000): Promise<RegExpExecArray> {
+export async function outputMatching(program: Program, pattern: RegExp, timeoutMs = 90_000): Promise<RegExpExecArray> {
   const found = () => {
     if (pattern.test(program.output())) return true;
     if (program.child.exitCode !== null) throw new Error(`ended with ${program.child.exitCode}: ${program.output()}`);
