@@ -33,8 +33,8 @@ const SETTINGS = {
   log_checkpoints: 'off',
 } as const satisfies Record<string, string | number>;
 
-/** For databases that live as long as one test run: a killed server still recovers, a power cut is not survived. */
-const FORGETFUL = { fsync: 'off', full_page_writes: 'off' } as const;
+/** For databases that live as long as one test run, and serve many services at once: a killed server still recovers, a power cut is not survived. */
+const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_connections: 400 } as const;
 
 /** The command-line arguments that carry the settings. */
 export function settingArguments(isDurable: boolean): readonly string[] {
