@@ -115,6 +115,8 @@ test('while the service is away it goes on, and when it is back every result arr
   await until(async () => (await segments(stand.folder)).length > 0);
   server.state.isCut = false;
   await outputMatching(program, /results\.replayed/, 90_000);
+  // Check-ins have failed as well, and come back by themselves.
+  await outputMatching(program, /service\.back/);
   t.is(await program.stop(), 0);
   t.is(server.taken().length, target.hits('/a'));
   const moments = server.taken().map(({ ts }) => Number(ts));
