@@ -101,7 +101,7 @@ test('a look that is waiting is not postponed by a recheck', async (t) => {
   const { runtime, agent, judge } = await openJudged(t);
   const monitor = await runtime.addMonitor([agent]);
   // By itself it has one only where its first tick happens to be far.
-  const firstLook = runtime.now() - 60_000;
+  const firstLook = runtime.now() - 600_000;
   await runtime.database.pool.query('UPDATE monitor_sources SET look_at = $1', [firstLook]);
   const dueAtMs = await lastTick(runtime, { monitor, agent, beforeMs: runtime.now() - 120_000 });
   t.is((await judge([resultOf(monitor, agent, { dueAtMs, verdict: 'down' })])).rechecks.length, 1);
