@@ -5,7 +5,7 @@ import { runOn, type Run } from './sql.ts';
 /** What a channel is set to when a delivery arrives there. */
 export const HEALED = 'failures = 0, failing_since = NULL, failing_told_at = NULL, last_error = NULL, last_error_at = NULL';
 
-/** Whether a channel has anything to be healed of. */
+/** Whether a channel has failed since it was last well. */
 export const IS_AILING = '(failures > 0 OR last_error IS NOT NULL)';
 
 /** A channel after a delivery there came to nothing: how many did in a row, since when, and whether its owner was told. Times are Unix milliseconds. */

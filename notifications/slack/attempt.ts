@@ -1,9 +1,8 @@
 import type { ChatMessage } from '../../core/chat/message.ts';
 import { cleanText } from '../../core/clean-text.ts';
-import type { FailureCause } from '../../net/failure.ts';
 import type { HttpAnswer } from '../../net/http-client.ts';
 import { keepAnswer } from '../answer-text.ts';
-import type { AttemptOutcome } from '../attempt-result.ts';
+import { OUTCOME_OF_FAILURE } from '../attempt-result.ts';
 import { MAX_RETRY_AFTER_MS, NOTHING_MORE, type ChatAttempt } from '../chat-attempt.ts';
 import { renderSlackMessage } from './message.ts';
 import type { SlackSending } from './sending.ts';
@@ -11,19 +10,6 @@ import { isWebhookUrl } from './webhook-url.ts';
 
 /** How much of an answer's body is kept, in bytes; Slack answers with one word. */
 const RESPONSE_LIMIT = 1024;
-
-/** What a failed exchange means (D-50): only what our own rules refuse will not go better another time. */
-const OUTCOME_OF_FAILURE = {
-  timeout: 'retry',
-  dns_nxdomain: 'retry',
-  dns_error: 'retry',
-  conn_refused: 'retry',
-  conn_error: 'retry',
-  tls_error: 'retry',
-  cert_expired: 'retry',
-  blocked_target: 'failed',
-  unsupported: 'failed',
-} as const satisfies Record<FailureCause, AttemptOutcome>;
 
 /** The words with which Slack says that a webhook takes nothing any more, whatever its status; what they mean for its owner. */
 const PROBLEMS: ReadonlyMap<string, string> = new Map([

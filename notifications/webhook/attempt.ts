@@ -1,9 +1,8 @@
 import type { Agent } from 'node:https';
 import { sealEnvelope, type EventMessage } from '../../core/envelope.ts';
-import type { FailureCause } from '../../net/failure.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { keepAnswer } from '../answer-text.ts';
-import type { AttemptOutcome, AttemptResult } from '../attempt-result.ts';
+import { OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
 import { findUrlProblem } from './url.ts';
 
@@ -21,19 +20,6 @@ const RESPONSE_LIMIT = 4096;
 
 /** A part of a URL that is shorter than this, in characters, is struck out of answers only where the whole path is quoted. */
 const SHORTEST_KEY = 8;
-
-/** What a failed exchange means (D-50): only what our own rules refuse will not go better another time. */
-const OUTCOME_OF_FAILURE = {
-  timeout: 'retry',
-  dns_nxdomain: 'retry',
-  dns_error: 'retry',
-  conn_refused: 'retry',
-  conn_error: 'retry',
-  tls_error: 'retry',
-  cert_expired: 'retry',
-  blocked_target: 'failed',
-  unsupported: 'failed',
-} as const satisfies Record<FailureCause, AttemptOutcome>;
 
 /**
  * Makes one attempt at a webhook (D-50, D-51, D-53): a signed POST whose `sent_at`, timestamps and signatures are new each time. 2xx is

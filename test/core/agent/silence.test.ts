@@ -5,7 +5,7 @@ import { decideSilence, HOLD_MS, OFFLINE_AFTER_MS, type AgentDoor, type WatchedA
 const NOW_MS = 1_700_000_000_000;
 const SECOND = 1000;
 
-/** The door has been open for as long as anybody can remember. */
+/** The door has been open since long before the agents of these cases came. */
 const DOOR: AgentDoor = { atMs: NOW_MS, openSinceMs: 0 };
 
 type Told = { offline: number[]; held: number[]; online: number[] };
