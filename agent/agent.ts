@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { IngestAnswer } from '../core/agent/wire.ts';
 import { createPatternSearch } from '../probes/pattern-search.ts';
+import type { Vote } from '../core/verdict.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import type { Assignment } from './assignment.ts';
 import { createCheck } from './check.ts';
@@ -51,8 +52,8 @@ export class Agent {
   readonly #reachability;
   readonly #standing;
   readonly #refused = Promise.withResolvers<void>();
-  /** Monitors that were up when this agent looked last: another up is no news. */
-  readonly #wereUp = new Set<string>();
+  /** What this agent saw last of each monitor that it has now: another up is no news, another failure of the same kind not the first. */
+  readonly #newest = new Map<string, { assignment: Assignment; verdict: Vote }>();
   #monitors = 0;
   #summing: NodeJS.Timeout | undefined;
 
@@ -127,9 +128,11 @@ export class Agent {
     const { verdict, cause } = judgement;
     const latenessMs = startedAtMs - plannedAtMs;
     this.#tally.checked(verdict, latenessMs);
-    this.#outbox.add(resultOf(measurement), { isUrgent: verdict !== 'up' || !this.#wereUp.has(monitorId) });
-    if (verdict === 'up') this.#wereUp.add(monitorId);
-    else this.#wereUp.delete(monitorId);
+    const before = this.#newest.get(monitorId);
+    // The answer goes along with the first failure only; a monitor that was edited meanwhile begins anew.
+    const isFirst = before?.assignment !== assignment || before.verdict !== verdict;
+    this.#outbox.add(resultOf(isFirst ? measurement : { ...measurement, answer: null }), { isUrgent: verdict !== 'up' || before?.verdict !== 'up' });
+    this.#newest.set(monitorId, { assignment, verdict });
     const { log } = this.#parts;
     if (log.isLevelEnabled('debug')) log.debug({ monitor_id: monitorId, outcome: verdict, cause, lateness_ms: latenessMs }, 'check.completed');
   }
@@ -174,7 +177,7 @@ export class Agent {
     this.#clock.assign(assignments);
     this.#monitors = assignments.length;
     const current = new Set(assignments.map(({ monitorId }) => monitorId));
-    for (const monitorId of this.#wereUp) if (!current.has(monitorId)) this.#wereUp.delete(monitorId);
+    for (const monitorId of this.#newest.keys()) if (!current.has(monitorId)) this.#newest.delete(monitorId);
   }
 
   /** The service knows this agent. */
@@ -209,7 +212,7 @@ export class Agent {
         return;
       case 'refused':
         this.#tally.declined(1);
-        log.error({ result: event.line, reason: event.reason }, 'result.refused');
+        log.error({ result: withoutAnswer(event.line), reason: event.reason }, 'result.refused');
         return;
       case 'dropped':
         this.#tally.dropped(event.results);
@@ -247,6 +250,11 @@ export class Agent {
   #tellOfWorkFile(error: unknown): void {
     this.#parts.log.warn({ err: error }, 'work.not_saved');
   }
+}
+
+/** A result as it may be logged: what a target sent has no place there. */
+function withoutAnswer(line: string): string {
+  return JSON.stringify(JSON.parse(line, (key, value) => (key === 'answer' ? undefined : value)));
 }
 
 function wake(afterMs: number, call: () => void): () => void {

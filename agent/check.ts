@@ -1,5 +1,6 @@
 import type { PatternSearch } from '../core/http/assertion-check.ts';
 import { judgeObservation } from '../core/judge.ts';
+import { seenAnswerOf } from '../core/seen-answer.ts';
 import type { Judgement } from '../core/verdict.ts';
 import type { Probe } from '../probes/probe.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
@@ -21,15 +22,16 @@ export function createCheck({ probe, search, selfCheck, now, onCrash }: CheckOpt
   return async (assignment) => {
     const { monitorId, target, inability } = assignment;
     const startedAtMs = now();
-    if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? '') };
+    if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
     try {
       const observation = await probe(target);
       const measured = judgeObservation({ target, observation, search });
       const judgement = selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
-      return { monitorId, startedAtMs, observation, judgement };
+      const isFailure = judgement.verdict === 'down' || judgement.verdict === 'degraded';
+      return { monitorId, startedAtMs, observation, judgement, answer: isFailure ? seenAnswerOf({ target, observation }) : null };
     } catch (error) {
       onCrash(assignment, error);
-      return { monitorId, startedAtMs, observation: null, judgement: noVote('The check could not be run here') };
+      return { monitorId, startedAtMs, observation: null, judgement: noVote('The check could not be run here'), answer: null };
     }
   };
 }

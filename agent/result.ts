@@ -1,17 +1,19 @@
-import { UNSUPPORTED_BY_AGENT, type AgentResult, type AgentResultDetail } from '../core/agent/wire.ts';
+import { UNSUPPORTED_BY_AGENT, type AgentAnswer, type AgentResult, type AgentResultDetail } from '../core/agent/wire.ts';
 import type { Observation } from '../core/observation.ts';
+import type { SeenAnswer } from '../core/seen-failure.ts';
 import type { Judgement, Phases } from '../core/verdict.ts';
 
-/** One probe with the verdict on it; the observation is null where there was nothing to observe. */
-export type Measurement = { monitorId: string; startedAtMs: number; observation: Observation | null; judgement: Judgement };
+/** One probe with the verdict on it; the observation is null where there was nothing to observe. `answer` is what may be kept of the answer that made it fail; null where none came. */
+export type Measurement = { monitorId: string; startedAtMs: number; observation: Observation | null; judgement: Judgement; answer: SeenAnswer | null };
 
 const MS_PER_DAY = 86_400_000;
 
 /** A measurement as the service takes it in. A no vote is told as such, with its reason. */
-export function resultOf({ monitorId, startedAtMs, observation, judgement }: Measurement): AgentResult {
+export function resultOf({ monitorId, startedAtMs, observation, judgement, answer }: Measurement): AgentResult {
   const { verdict, cause, reason } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
-  const detail = detailOf(observation, startedAtMs);
+  const measured = detailOf(observation, startedAtMs);
+  const detail = answer !== null ? { ...measured, answer: answerOf(answer) } : measured;
   return {
     monitorId,
     ok: verdict === 'up' || verdict === 'degraded',
@@ -39,6 +41,11 @@ function detailOf(observation: Observation | null, nowMs: number): AgentResultDe
     default:
       return null;
   }
+}
+
+/** The status has a field of its own in a result. */
+function answerOf({ headers, body, bodyWithheld }: SeenAnswer): AgentAnswer {
+  return { headers, ...(body !== null && { body }), ...(bodyWithheld !== undefined && { bodyWithheld }) };
 }
 
 function validityOf(notAfter: number, nowMs: number): AgentResultDetail {

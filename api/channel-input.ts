@@ -5,15 +5,15 @@ import { CHANNEL_TYPES } from '../core/channel.ts';
 import type { ChannelType } from '../core/channel.ts';
 import { findUrlProblem } from '../notifications/webhook/url.ts';
 
-const CREATED = { type: oneOf(CHANNEL_TYPES), name, url: text({ max: 2048 }), all_monitors: flag, monitor_ids: listOf(text({ max: 64 }), 1000) };
+const CREATED = { type: oneOf(CHANNEL_TYPES), name, url: text({ max: 2048 }), all_monitors: flag, monitor_ids: listOf(text({ max: 64 }), 1000), reports: flag };
 const createInput = shape(CREATED);
 const patchInput = shape({ ...CREATED, enabled: flag });
 
 /** A creation, complete. `url` is null for other types than webhook. */
-export type ChannelDraft = { type: ChannelType; name: string; url: string | null; allMonitors: boolean; monitorIds: string[] };
+export type ChannelDraft = { type: ChannelType; name: string; url: string | null; allMonitors: boolean; monitorIds: string[]; wantsReports: boolean };
 
 /** What a PATCH changes; an absent field stays. */
-export type ChannelPatch = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: string[] };
+export type ChannelPatch = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: string[]; wantsReports?: boolean };
 
 const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook' } as const satisfies Record<ChannelType, string>;
 
@@ -24,12 +24,14 @@ export function readChannelCreate(body: unknown): Read<ChannelDraft> {
   if (problems.length > 0) return { ok: false, problems };
   const type = input.type ?? 'telegram';
   checkUrl(type, input.url, problems);
+  checkReports(type, input.reports, problems);
   const draft = {
     type,
     name: input.name ?? DEFAULT_NAMES[type],
     url: input.url ?? null,
     allMonitors: input.all_monitors ?? true,
     monitorIds: [...new Set(input.monitor_ids)],
+    wantsReports: input.reports ?? false,
   };
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
 }
@@ -42,6 +44,7 @@ export function readChannelPatch(body: unknown, type: ChannelType): Read<Channel
     problems.push({ field: 'type', message: `type must stay ${type}, got ${input.type}: delete the channel and create another` });
   }
   if (input.url !== undefined) problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
+  checkReports(type, input.reports, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
     ok: true,
@@ -50,8 +53,15 @@ export function readChannelPatch(body: unknown, type: ChannelType): Read<Channel
       ...(input.enabled !== undefined && { enabled: input.enabled }),
       ...(input.all_monitors !== undefined && { allMonitors: input.all_monitors }),
       ...(input.monitor_ids !== undefined && { monitorIds: [...new Set(input.monitor_ids)] }),
+      ...(input.reports !== undefined && { wantsReports: input.reports }),
     },
   };
+}
+
+/** What a webhook gets are the events of the service's description, and there is none for a report. */
+function checkReports(type: ChannelType, reports: boolean | undefined, problems: Problem[]): void {
+  if (reports !== true || type !== 'webhook') return;
+  problems.push({ field: 'reports', message: 'reports applies to telegram and slack channels only, got true for a webhook: there is no webhook event for reports, read GET /reports instead' });
 }
 
 /** The address itself is not repeated: it often is a secret. */

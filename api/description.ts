@@ -25,7 +25,7 @@ export type Schema = {
 };
 
 type Parameter = { $ref?: string; name?: string; in?: string; schema?: Schema };
-export type Operation = { parameters?: Parameter[]; requestBody?: { content?: Record<string, { schema?: Schema }> } };
+export type Operation = { parameters?: Parameter[]; requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> } };
 type PathItem = { servers?: { url: string }[]; parameters?: Parameter[] } & Partial<Record<Method, Operation>>;
 
 export const METHODS = ['get', 'post', 'patch', 'delete'] as const;
@@ -75,7 +75,16 @@ export function querySchema(description: Description, path: string, name: string
 
 /** The schema of an operation's JSON body; undefined when it takes none. */
 export function bodySchema(description: Description, path: string, method: string): Schema | undefined {
+  return resolveSchema(description, findOperation(description, path, method)?.requestBody?.content?.['application/json']?.schema);
+}
+
+/** False for an operation that takes no body, and for one whose body may be left out. */
+export function isBodyRequired(description: Description, path: string, method: string): boolean {
+  const body = findOperation(description, path, method)?.requestBody;
+  return body?.content?.['application/json'] !== undefined && body.required !== false;
+}
+
+function findOperation(description: Description, path: string, method: string): Operation | undefined {
   const known = METHODS.find((candidate) => candidate === method.toLowerCase());
-  const operation = known && description.paths[path]?.[known];
-  return resolveSchema(description, operation?.requestBody?.content?.['application/json']?.schema);
+  return known && description.paths[path]?.[known];
 }

@@ -13,16 +13,21 @@ export function byCreation({ createdAt, id }: { createdAt: number; id: string })
 /** What a caller asked of a list (D-05). `limit` null = the whole list. */
 export type PageRequest = { limit: number | null; after: Position | null };
 
-/** Query parameters that are whole numbers. The validator takes whatever JavaScript reads as a number, `0x10` and `1e2` included. */
+/** Query parameters of lists that are whole numbers. */
 const WHOLE_NUMBERS = ['limit', 'since', 'until'] as const;
 
-/** Reads `limit` and `cursor`, which the validator has let through; throws 400 for a cursor that is none of ours, and for a number that is not written as one. */
-export function readPage(request: Request): PageRequest {
+/** Throws 400 for a query parameter that is not written as a whole number: the validator takes whatever JavaScript reads as one, `0x10` and `1e2` included. */
+export function requireWholeNumbers(request: Request, names: readonly string[]): void {
   const written = new URL(request.originalUrl, 'http://unused').searchParams;
-  for (const name of WHOLE_NUMBERS) {
+  for (const name of names) {
     const text = written.get(name);
     if (text !== null && !/^\d+$/.test(text)) throw badRequest(`${name} must be a whole number in decimal digits, got ${JSON.stringify(text.slice(0, 40))}`);
   }
+}
+
+/** Reads `limit` and `cursor`, which the validator has let through; throws 400 for a cursor that is none of ours, and for a number that is not written as one. */
+export function readPage(request: Request): PageRequest {
+  requireWholeNumbers(request, WHOLE_NUMBERS);
   const { limit, cursor } = request.query;
   const after = typeof cursor === 'string' ? decodeCursor(cursor) : null;
   if (cursor !== undefined && after === null) throw badRequest('cursor must be one from a Link header, got another text');

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
+import { escapeHtml } from './escape-html.ts';
 
 /** A page for a person who came by a link: what happened, and what to do. All of it is plain text. */
 export type PlainPage = { status: number; title: string; sentences: readonly string[]; link: { label: string; url: string } };
@@ -14,8 +15,6 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /** Answers with a page that no cache keeps and whose address no other site is told: links like those that lead here carry codes. */
 export function sendPlainPage(response: Response, page: PlainPage): void {
@@ -44,8 +43,4 @@ ${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('\n')}
 </body>
 </html>
 `;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

@@ -31,8 +31,8 @@ export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The path parameter `id`, or a text that no row has as its id where it cannot be one. */
-export function idOf(request: Request): string {
-  const { id } = request.params;
+/** The path parameter `id` or of another name, or a text that no row has as its id where it cannot be one. */
+export function idOf(request: Request, name = 'id'): string {
+  const id = request.params[name];
   return typeof id === 'string' && isId(id) ? id : '-';
 }

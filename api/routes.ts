@@ -11,7 +11,15 @@ import {
   testChannelHandler,
   updateChannelHandler,
 } from './handlers/channels.ts';
+import { listChecksHandler } from './handlers/checks.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
+import {
+  acknowledgeIncidentHandler,
+  addIncidentNoteHandler,
+  deleteIncidentNoteHandler,
+  getIncidentHandler,
+  unacknowledgeIncidentHandler,
+} from './handlers/incident-record.ts';
 import { listIncidentsHandler, listMonitorIncidentsHandler } from './handlers/incidents.ts';
 import {
   createMonitorHandler,
@@ -24,6 +32,8 @@ import {
 } from './handlers/monitors.ts';
 import { getOverviewHandler } from './handlers/overview.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
+import { listServiceGapsHandler } from './handlers/service-gaps.ts';
+import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
 import type { operations } from './schema.generated.ts';
 
 /** Operations that are served elsewhere: without a token, or at the root. */
@@ -42,8 +52,17 @@ export const ROUTES = {
   pauseMonitor: { method: 'post', path: '/monitors/:id/pause', handler: pauseMonitorHandler },
   resumeMonitor: { method: 'post', path: '/monitors/:id/resume', handler: resumeMonitorHandler },
   listMonitorIncidents: { method: 'get', path: '/monitors/:id/incidents', handler: listMonitorIncidentsHandler },
+  listChecks: { method: 'get', path: '/monitors/:id/checks', handler: listChecksHandler },
+  getMonitorStats: { method: 'get', path: '/monitors/:id/stats', handler: getMonitorStatsHandler },
+  getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
+  getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },
+  acknowledgeIncident: { method: 'post', path: '/incidents/:id/acknowledge', handler: acknowledgeIncidentHandler },
+  unacknowledgeIncident: { method: 'delete', path: '/incidents/:id/acknowledge', handler: unacknowledgeIncidentHandler },
+  addIncidentNote: { method: 'post', path: '/incidents/:id/notes', handler: addIncidentNoteHandler },
+  deleteIncidentNote: { method: 'delete', path: '/incidents/:id/notes/:note_id', handler: deleteIncidentNoteHandler },
+  listServiceGaps: { method: 'get', path: '/service/gaps', handler: listServiceGapsHandler },
   listChannels: { method: 'get', path: '/channels', handler: listChannelsHandler },
   createChannel: { method: 'post', path: '/channels', handler: createChannelHandler },
   getChannel: { method: 'get', path: '/channels/:id', handler: getChannelHandler },

@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 63863b92eb89ff4207d494778e722b3fffdccb80b075ab2cfdf7369307ae6853
+// openapi.yaml sha256 dd907af994b64cd2cbbbc4e964c63d8913eaea2fb51777047e82d73a91fa0a3e
 
 export type paths = {
     "/monitors": {
@@ -140,6 +140,79 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/monitors/{id}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the single results of a monitor
+         * @description An extension. Newest first, 100 without `limit`, for as long as the plan keeps them: 7 days on Free, 30 on Solo, 90 on Pro. Of a heartbeat monitor
+         *     these are its pings, and the deadlines that passed without one.
+         *
+         */
+        get: operations["listChecks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Uptime, response times and counts of a monitor
+         * @description An extension. Of a window of 400 days at the most, in all and in steps, 1,500 at the most. Uptime comes from changes of state, to the second;
+         *     response times from single results and, where they are gone, from hourly and daily histograms, with an error of 2 % at the most.
+         *
+         */
+        get: operations["getMonitorStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/uptime": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The uptime of a monitor day by day
+         * @description An extension. One entry for each UTC day, oldest first; the last one is today, up to now.
+         */
+        get: operations["getMonitorUptime"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/overview": {
         parameters: {
             query?: never;
@@ -172,6 +245,132 @@ export type paths = {
          * @description Newest first; without `limit` the newest 500.
          */
         get: operations["listIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/incidents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Read an incident with everything that belongs to it
+         * @description An extension. What happened (`timeline`: every change of the monitor's state from the incident's first to its last, with what each place said at
+         *     that moment), what each place saw at its first failure (`evidence`), what was sent because of it (`deliveries`, of the last 30 days), and `notes`.
+         *     Of each the first 500 are shown. Incidents outlive their monitors.
+         *
+         */
+        get: operations["getIncident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/incidents/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that somebody is looking after an incident
+         * @description An extension. The first one stays: who acknowledges again changes nothing. Also for incidents that are resolved. A `note` is added to the incident's
+         *     notes; sent again with the same text it is not added twice. Alerts go on as they would. Needs the `write` scope.
+         *
+         */
+        post: operations["acknowledgeIncident"];
+        /**
+         * Take an acknowledgement back
+         * @description An extension. Notes stay. Needs the `write` scope.
+         */
+        delete: operations["unacknowledgeIncident"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/incidents/{id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a note to an incident
+         * @description An extension. Line breaks stay, other control characters become blanks. An incident has 500 notes at the most; then it is a 409. Needs the `write` scope.
+         *
+         */
+        post: operations["addIncidentNote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/incidents/{id}/notes/{note_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+                /** @description The note's id, `note_...`. */
+                note_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a note of an incident
+         * @description An extension. Needs the `write` scope.
+         */
+        delete: operations["deleteIncidentNote"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/service/gaps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the times in which the service itself stood still
+         * @description An extension. Stretches in which what tells our duties when (`clock`; also the whole service being stopped), our checks, or deciding what they said
+         *     stood still, newest first; without `limit` the newest 500. They are the same for every account, and count as unknown in everyone's uptime.
+         *
+         */
+        get: operations["listServiceGaps"];
         put?: never;
         post?: never;
         delete?: never;
@@ -445,7 +644,9 @@ export type paths = {
         };
         /**
          * List the reports
-         * @description Newest first.
+         * @description Newest first. A report of each week (from Monday) and each month, UTC, is made when it has ended, once, of the monitors that exist then; it does not change any
+         *     more. An account without monitors gets none.
+         *
          */
         get: operations["listReports"];
         put?: never;
@@ -466,7 +667,12 @@ export type paths = {
             };
             cookie?: never;
         };
-        /** Read one report */
+        /**
+         * Read one report
+         * @description With its extensions: the days of each monitor, the incidents and the stretches in which the service itself stood still. `format` is one, too: `csv` is a
+         *     line for each monitor, `html` a page to read and to print. `Accept` is not looked at.
+         *
+         */
         get: operations["getReport"];
         put?: never;
         post?: never;
@@ -1312,6 +1518,8 @@ export type components = {
             team_name?: string | null;
             /** @description Slack only. */
             channel_name?: string | null;
+            /** @description An extension, there only of telegram and slack: whether the chat is told when a report is made. */
+            reports?: boolean;
             /** @description An extension, there only while the newest delivery came to nothing, or the chat was lost: why. */
             last_error?: string;
             /** @description An extension, there only with `last_error`. */
@@ -1333,6 +1541,8 @@ export type components = {
             /** @description True when omitted. */
             all_monitors?: boolean;
             monitor_ids?: components["schemas"]["MonitorIds"];
+            /** @description An extension, for telegram and slack: tell the chat when a report is made. False when omitted. */
+            reports?: boolean;
         };
         ChannelPatch: {
             /** @description Accepted only when it is the channel's type. */
@@ -1343,6 +1553,8 @@ export type components = {
             enabled?: boolean;
             all_monitors?: boolean;
             monitor_ids?: components["schemas"]["MonitorIds"];
+            /** @description An extension, for telegram and slack. */
+            reports?: boolean;
         };
         ChannelCreateResult: {
             /** @description `nch_...` */
@@ -1362,10 +1574,10 @@ export type components = {
          */
         DeliveryOutcome: "pending" | "delivered" | "failed" | "superseded";
         /**
-         * @description The kinds of event; of chats also `channel.failing` (another channel of yours takes no deliveries any more) and `summary` (of many monitors that changed at once).
+         * @description The kinds of event; of chats also `channel.failing` (another channel of yours takes no deliveries any more) `summary` (of many monitors that changed at once) and `report` (one was made).
          * @enum {string}
          */
-        DeliveryEvent: "monitor.down" | "monitor.degraded" | "monitor.up" | "monitor.unknown" | "agent.offline" | "agent.online" | "advisory.domain_expiry" | "channel.failing" | "summary";
+        DeliveryEvent: "monitor.down" | "monitor.degraded" | "monitor.up" | "monitor.unknown" | "agent.offline" | "agent.online" | "advisory.domain_expiry" | "channel.failing" | "summary" | "report";
         /** @description An extension. */
         Delivery: {
             /** @description `dlv_...`, the `delivery_id` of what is sent. */
@@ -1500,16 +1712,333 @@ export type components = {
             duration_seconds: number;
             /** @enum {string|null} */
             resolution: "recovered" | "paused" | "deleted" | null;
+            /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
+            acknowledged_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description An extension: the name of the token that did. */
+            acknowledged_by: string | null;
+        };
+        /** @description An extension. */
+        IncidentDetail: {
+            /** @description `inc_...` */
+            id: string;
+            monitor_id: string;
+            /** @description As it was when the incident began. */
+            monitor_name: string;
+            /** @enum {string} */
+            status: "open" | "resolved";
+            /**
+             * @description The worst state that it reached.
+             * @enum {string}
+             */
+            state: "down" | "degraded";
+            reason: string;
+            /** @description Names of the places that saw the failure. */
+            sources_down: string[];
+            /** @description The first failing result of the streak that decided. */
+            started_at: components["schemas"]["UnixSeconds"];
+            /** @description When it was decided. */
+            detected_at: components["schemas"]["UnixSeconds"];
+            resolved_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description Until now while it is open. */
+            duration_seconds: number;
+            /** @enum {string|null} */
+            resolution: "recovered" | "paused" | "deleted" | null;
+            /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
+            acknowledged_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description An extension: the name of the token that did. */
+            acknowledged_by: string | null;
+            /** @description The oldest first. */
+            notes: components["schemas"]["IncidentNote"][];
+            /** @description The monitor's changes of state, from the one that opened the incident to the one that ended it. */
+            timeline: components["schemas"]["IncidentTransition"][];
+            /** @description What each place saw at its first failure, the earliest first. */
+            evidence: components["schemas"]["IncidentEvidence"][];
+            /** @description What was sent because of it, the oldest first; kept for 30 days. */
+            deliveries: components["schemas"]["IncidentDelivery"][];
+            /** @description Which of the lists above have more than the 500 entries that are shown; mostly empty. */
+            truncated: ("timeline" | "evidence" | "deliveries")[];
+        };
+        IncidentTransition: {
+            /** @description Of the monitor; as in `detail.sequence` of its events. */
+            sequence: number;
+            /** @description When it became true. */
+            at: components["schemas"]["UnixSeconds"];
+            /** @description When it was decided. */
+            detected_at: components["schemas"]["UnixSeconds"];
+            from: components["schemas"]["TransitionState"];
+            to: components["schemas"]["TransitionState"];
+            cause: string | null;
+            reason: string | null;
+            /** @description What each place said at that moment; empty where nobody was asked, as at a pause. */
+            sources: components["schemas"]["SourceStatement"][];
+        };
+        /**
+         * @description A state as changes know it; a monitor's `status` shows `unknown` as `pending`.
+         * @enum {string}
+         */
+        TransitionState: "up" | "degraded" | "down" | "unknown" | "paused" | "pending";
+        SourceStatement: {
+            name: string;
+            /**
+             * @description What it said; null where it had not decided.
+             * @enum {string|null}
+             */
+            verdict: "up" | "degraded" | "down" | null;
+            /**
+             * @description Whether that counted (`votes`), and why it did not.
+             * @enum {string}
+             */
+            standing: "votes" | "offline" | "silent" | "undecided" | "unable";
+            /** @description When the results began that made it say so. */
+            since: components["schemas"]["NullableUnixSeconds"];
+            /** @description Of the newest of those results. */
+            cause: string | null;
+            reason: string | null;
+        };
+        IncidentEvidence: {
+            source: {
+                /** @description `agt_...`; it may be gone. */
+                id: string;
+                name: string;
+            };
+            /** @description When the check was due. */
+            at: components["schemas"]["UnixSeconds"];
+            /** @enum {string} */
+            verdict: "degraded" | "down";
+            cause: string | null;
+            reason: string | null;
+            http_status: number | null;
+            latency_ms: number | null;
+            phases: components["schemas"]["PhasesMs"] | null;
+            answer: components["schemas"]["SeenAnswer"] | null;
+        };
+        /** @description What the target answered, as far as it may be kept; never a header that carries credentials. */
+        SeenAnswer: {
+            /** @description Null for tcp and udp. */
+            status: number | null;
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The first kilobyte as text; null where it was not read, or is withheld. */
+            body: string | null;
+            /**
+             * @description Why it is not shown: the check carries secrets, which servers echo, or it is no text.
+             * @enum {string|null}
+             */
+            body_withheld: "secrets" | "not_text" | null;
+        };
+        IncidentDelivery: {
+            id: string;
+            channel_id: string;
+            channel_name: string;
+            channel_type: components["schemas"]["ChannelType"];
+            event: components["schemas"]["DeliveryEvent"];
+            outcome: components["schemas"]["DeliveryOutcome"];
+            attempt_count: number;
+            created_at: components["schemas"]["UnixSeconds"];
+            /** @description Null while pending. */
+            finished_at: components["schemas"]["NullableUnixSeconds"];
+        };
+        IncidentNote: {
+            /** @description `note_...` */
+            id: string;
+            /** @description The name of the token that wrote it. */
+            author: string;
+            text: string;
+            created_at: components["schemas"]["UnixSeconds"];
+        };
+        IncidentNoteCreate: {
+            text: string;
+        };
+        Acknowledgement: {
+            note?: string;
+        };
+        RecordedGap: {
+            /** @enum {string} */
+            kind: "clock" | "checks" | "evaluation";
+            started_at: components["schemas"]["UnixSeconds"];
+            /** @description Null while it lasts. */
+            ended_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description Until now while it lasts. */
+            duration_seconds: number;
+        };
+        RecordedGapList: {
+            gaps: components["schemas"]["RecordedGap"][];
         };
         IncidentList: {
             incidents: components["schemas"]["Incident"][];
         };
+        /**
+         * @description What a result says of its target; `none`: nothing, for it could not be measured.
+         * @enum {string}
+         */
+        Vote: "up" | "degraded" | "down" | "none";
+        /** @description How long each step of an exchange took, in milliseconds; null where it did not happen. */
+        PhasesMs: {
+            dns_ms: components["schemas"]["NullableNumber"];
+            connect_ms: components["schemas"]["NullableNumber"];
+            tls_ms: components["schemas"]["NullableNumber"];
+            first_byte_ms: components["schemas"]["NullableNumber"];
+            download_ms: components["schemas"]["NullableNumber"];
+        };
+        /** @description The agent that measured; both are null once it is deleted. */
+        StatsSource: {
+            id: string | null;
+            name: string | null;
+        };
+        /** @description An extension. */
+        Check: {
+            /** @description When it was due (of a ping: when it came), in Unix seconds with three decimals. */
+            at: number;
+            source: components["schemas"]["StatsSource"];
+            verdict: components["schemas"]["Vote"];
+            /** @description A word of a fixed list; null where it was up. */
+            cause: string | null;
+            /** @description A sentence for people. */
+            reason: string | null;
+            http_status: number | null;
+            /** @description Of a ping: how long the run took. */
+            latency_ms: number | null;
+            /** @description Null where they were not kept. Of failures they are, of successes now and then. */
+            phases: components["schemas"]["PhasesMs"] | null;
+            /**
+             * @description Heartbeats only: what was said; null of a deadline that passed without a ping.
+             * @enum {string|null}
+             */
+            ping?: "success" | "start" | "fail" | "exit" | null;
+            /** @description Heartbeats only. */
+            exit_status?: number | null;
+        };
+        CheckList: {
+            checks: components["schemas"]["Check"][];
+        };
+        /** @description How many whole seconds each state had. What lies before the monitor's creation is in none; stretches in which the service itself stood still are unknown. */
+        SecondsByState: {
+            up: number;
+            degraded: number;
+            down: number;
+            unknown: number;
+            paused: number;
+            pending: number;
+        };
+        /** @description (up + degraded) / (up + degraded + down) by seconds, floored to three decimals; null when no time counts. */
+        UptimePercent: number | null;
+        /** @description How many checks had each verdict. */
+        CheckCounts: {
+            up: number;
+            degraded: number;
+            down: number;
+            none: number;
+        };
+        /** @description Percentiles of the response times of checks that were up or degraded, in milliseconds, with an error of 2 % at the most; null where nothing was measured. */
+        ResponseMs: {
+            p50: components["schemas"]["NullableNumber"];
+            p95: components["schemas"]["NullableNumber"];
+            p99: components["schemas"]["NullableNumber"];
+        };
+        /** @description What the window says of the monitor's `sla_target`. It is compared exactly; percentages are floored for show only. */
+        Sla: {
+            target: components["schemas"]["NullableNumber"];
+            /** @description Null without a target and when no time counts. */
+            met: boolean | null;
+            /** @description How long the monitor may be down in the counted time of the window; null as `met` is. */
+            budget: {
+                total_seconds: number;
+                used_seconds: number;
+                /** @description Negative where the target is missed. */
+                left_seconds: number;
+            } | null;
+            /** @description How many times faster than the target allows the last hour and the last 24 hours before `to` used the budget up; null without a target, with one of 100, and when no time counts. */
+            burn_rate: {
+                hour: components["schemas"]["NullableNumber"];
+                day: components["schemas"]["NullableNumber"];
+            };
+        };
+        SourceStats: {
+            /** @description The agent; null once it is deleted. */
+            id: string | null;
+            name: string | null;
+            checks: components["schemas"]["CheckCounts"];
+            response_ms: components["schemas"]["ResponseMs"];
+        };
+        StatsPoint: {
+            /** @description The first second of the step, a multiple of its length; the first and the last step end where the window does. */
+            at: components["schemas"]["UnixSeconds"];
+            checks: components["schemas"]["CheckCounts"];
+            uptime_percent: components["schemas"]["UptimePercent"];
+            response_ms: components["schemas"]["ResponseMs"];
+            /** @description Only with `by_source`. */
+            sources?: components["schemas"]["SourceStats"][];
+        };
+        ServiceGap: {
+            /**
+             * @description What of the service stood still.
+             * @enum {string}
+             */
+            kind: "clock" | "checks" | "evaluation";
+            from: components["schemas"]["UnixSeconds"];
+            to: components["schemas"]["UnixSeconds"];
+        };
+        /** @description An extension. */
+        MonitorStats: {
+            monitor_id: string;
+            from: components["schemas"]["UnixSeconds"];
+            to: components["schemas"]["UnixSeconds"];
+            /** @enum {string} */
+            resolution: "minute" | "five_minutes" | "hour" | "day";
+            totals: {
+                uptime_percent: components["schemas"]["UptimePercent"];
+                sla: components["schemas"]["Sla"];
+                seconds: components["schemas"]["SecondsByState"];
+                checks: components["schemas"]["CheckCounts"];
+                response_ms: components["schemas"]["ResponseMs"];
+                /** @description Means of the checks whose phases were kept. */
+                phases: components["schemas"]["PhasesMs"];
+            };
+            sources: components["schemas"]["SourceStats"][];
+            series: components["schemas"]["StatsPoint"][];
+            /** @description Stretches of the window in which the service itself stood still; they count as unknown. */
+            service_gaps: components["schemas"]["ServiceGap"][];
+        };
+        UptimeDay: {
+            /** @description The UTC day, `YYYY-MM-DD`. */
+            date: string;
+            uptime_percent: components["schemas"]["UptimePercent"];
+            seconds: components["schemas"]["SecondsByState"];
+            /** @description How many incidents were open at some time of the day. */
+            incidents: number;
+            /**
+             * @description The first of this list that the day had any second of; null before the monitor's creation.
+             * @enum {string|null}
+             */
+            worst_state: "down" | "degraded" | "unknown" | "up" | "pending" | "paused" | null;
+        };
+        /** @description An extension. */
+        UptimeDays: {
+            monitor_id: string;
+            days: components["schemas"]["UptimeDay"][];
+        };
         NullableNumber: number | null;
-        /** @description The account in one line of numbers. */
+        /** @description The account in one line of numbers. All but the first three are extensions. */
         ReportSummary: {
             monitors: number;
             incidents: number;
+            /** @description Of the time of all monitors together. */
             uptime_percent: components["schemas"]["NullableNumber"];
+            /** @description Of all monitors together. */
+            down_seconds?: number;
+            /** @description Monitors that met their target. */
+            sla_met?: number;
+            /** @description Monitors that missed it. */
+            sla_missed?: number;
+            /** @description Those that were down or had incidents, the lowest uptime first. */
+            worst_monitors?: {
+                id: string;
+                name: string;
+                uptime_percent: components["schemas"]["NullableNumber"];
+                down_seconds: number;
+                incidents: number;
+            }[];
         };
         ReportMonitor: {
             id: string;
@@ -1519,33 +2048,65 @@ export type components = {
             uptime_percent: components["schemas"]["NullableNumber"];
             sla_target: components["schemas"]["NullableNumber"];
             sla_met: boolean | null;
-            /** @description Down time left before the target is missed. */
+            /** @description Down time left before the target is missed; negative where it was. */
             error_budget_seconds: components["schemas"]["NullableNumber"];
             down_seconds: number;
             degraded_seconds: number;
             unknown_seconds: number;
             paused_seconds: number;
+            /** @description Those of which some time lies in the period. */
             incidents: number;
+            /** @description As far as it lies in the period. */
             longest_incident_seconds: number;
-            /** @description Mean time to recovery. */
+            /** @description Mean time to recovery, of the incidents that were resolved in the period, over their whole length. */
             mttr_seconds: components["schemas"]["NullableNumber"];
+            /** @description Those that came to a verdict. */
             checks: number;
-            response_ms: {
-                p50: components["schemas"]["NullableNumber"];
-                p95: components["schemas"]["NullableNumber"];
-                p99: components["schemas"]["NullableNumber"];
-            };
+            response_ms: components["schemas"]["ResponseMs"];
+            /** @description An extension of the single read. The days of the period in order. */
+            days?: components["schemas"]["ReportDay"][];
         };
+        ReportDay: {
+            /** @description UTC, `2026-03-16`. */
+            date: string;
+            uptime_percent: components["schemas"]["NullableNumber"];
+            /**
+             * @description The first of this list that the day had any second of; null before the monitor's creation.
+             * @enum {string|null}
+             */
+            worst_state: "down" | "degraded" | "unknown" | "up" | "pending" | "paused" | null;
+            response_ms: components["schemas"]["ResponseMs"];
+        };
+        ReportIncident: {
+            /** @description `inc_...` */
+            id: string;
+            monitor_id: string;
+            monitor_name: string;
+            /** @enum {string} */
+            state: "down" | "degraded";
+            reason: string;
+            started_at: components["schemas"]["UnixSeconds"];
+            /** @description Unix seconds. Null, as is the rest of its end, where it was not over when the period ended. */
+            resolved_at: number | null;
+            duration_seconds: number | null;
+            /** @enum {string|null} */
+            resolution: "recovered" | "paused" | "deleted" | null;
+        };
+        /** @enum {string} */
+        ReportPeriod: "week" | "month";
         Report: {
             /** @description `rep_...` */
             id: string;
-            /** @enum {string} */
-            period: "week" | "month";
+            period: components["schemas"]["ReportPeriod"];
             period_start: components["schemas"]["UnixSeconds"];
             period_end: components["schemas"]["UnixSeconds"];
             created_at: components["schemas"]["UnixSeconds"];
             summary: components["schemas"]["ReportSummary"];
             monitors: components["schemas"]["ReportMonitor"][];
+            /** @description An extension of the single read. In the order in which they began; of more than 1,000 the longest. */
+            incidents?: components["schemas"]["ReportIncident"][];
+            /** @description An extension of the single read. Stretches of the period in which the service itself stood still; they count as unknown. */
+            service_gaps?: components["schemas"]["ServiceGap"][];
         };
         ReportList: {
             reports: components["schemas"]["Report"][];
@@ -1683,6 +2244,19 @@ export type components = {
             };
             content: {
                 "application/json": components["schemas"]["MonitorDetail"];
+            };
+        };
+        /** @description The incident, as lists show it. */
+        Incident: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Incident"];
             };
         };
         /** @description The incidents. */
@@ -1915,6 +2489,10 @@ export type components = {
         Since: number;
         /** @description Only incidents that started at this Unix second or earlier. */
         Until: number;
+        /** @description An extension. Only incidents that were acknowledged (`true`), or only those that were not. */
+        IncidentAcknowledged: "true" | "false";
+        /** @description The incident's id, `inc_...`. */
+        IncidentId: string;
         /** @description The monitor's id, `mon_...`. */
         MonitorId: string;
         /** @description The channel's id, `nch_...`. */
@@ -2185,6 +2763,8 @@ export interface operations {
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only incidents that are still open, or only resolved ones. */
                 status?: components["parameters"]["IncidentStatus"];
+                /** @description An extension. Only incidents that were acknowledged (`true`), or only those that were not. */
+                acknowledged?: components["parameters"]["IncidentAcknowledged"];
                 /** @description Only incidents that started at this Unix second or later. */
                 since?: components["parameters"]["Since"];
                 /** @description Only incidents that started at this Unix second or earlier. */
@@ -2200,6 +2780,131 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["IncidentList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChecks: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries, 100 unless told; the next page is in the `Link` header. */
+                limit?: number;
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only results of the agent with this id. */
+                source?: components["schemas"]["QueryText"];
+                /** @description Only results with this verdict. */
+                verdict?: components["schemas"]["Vote"];
+                /** @description Only results due at this Unix second or later. */
+                since?: number;
+                /** @description Only results due at this Unix second or earlier. */
+                until?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The results. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMonitorStats: {
+        parameters: {
+            query?: {
+                /** @description The window's first Unix second; a day before `to` unless told. */
+                from?: number;
+                /** @description The Unix second after the window's last; now unless told, and where it lies in the future. */
+                to?: number;
+                /** @description How long a step of `series` is; `auto` (unless told) takes one that suits the window. Steps below an hour need single results, which the plan keeps for a time. */
+                resolution?: "auto" | "minute" | "five_minutes" | "hour" | "day";
+                /** @description Whether each step says what each source measured (`1` or `true`). */
+                by_source?: "1" | "0" | "true" | "false";
+            };
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MonitorStats"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMonitorUptime: {
+        parameters: {
+            query?: {
+                /** @description How many days, today included; 90 unless told. */
+                days?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The days. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UptimeDays"];
+                };
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
@@ -2248,6 +2953,8 @@ export interface operations {
                 monitor_id?: components["schemas"]["QueryText"];
                 /** @description Only incidents that are still open, or only resolved ones. */
                 status?: components["parameters"]["IncidentStatus"];
+                /** @description An extension. Only incidents that were acknowledged (`true`), or only those that were not. */
+                acknowledged?: components["parameters"]["IncidentAcknowledged"];
                 /** @description Only incidents that started at this Unix second or later. */
                 since?: components["parameters"]["Since"];
                 /** @description Only incidents that started at this Unix second or earlier. */
@@ -2260,6 +2967,194 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["IncidentList"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The incident. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acknowledgeIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Acknowledgement"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Incident"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unacknowledgeIncident: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Incident"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addIncidentNote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IncidentNoteCreate"];
+            };
+        };
+        responses: {
+            /** @description The note. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentNote"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteIncidentNote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The incident's id, `inc_...`. */
+                id: components["parameters"]["IncidentId"];
+                /** @description The note's id, `note_...`. */
+                note_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listServiceGaps: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only gaps that lasted beyond this Unix second; 90 days before `to` unless told. */
+                from?: number;
+                /** @description Only gaps that began before this Unix second; now unless told. */
+                to?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The gaps. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecordedGapList"];
+                };
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
@@ -2739,6 +3634,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
                 cursor?: components["parameters"]["Cursor"];
+                /** @description Only weekly or only monthly reports. */
+                period?: components["schemas"]["ReportPeriod"];
             };
             header?: never;
             path?: never;
@@ -2769,7 +3666,10 @@ export interface operations {
     };
     getReport: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description An extension. json when omitted. */
+                format?: "json" | "csv" | "html";
+            };
             header?: never;
             path: {
                 /** @description The report's id, `rep_...`. */
@@ -2790,8 +3690,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Report"];
+                    "text/csv": string;
+                    "text/html": string;
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];

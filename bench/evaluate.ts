@@ -13,6 +13,18 @@ const MONITORS = 20_000;
 const INTERVAL_SECONDS = 60;
 const WARM_UP_ROUNDS = 2;
 
+/** At this interval one success in so many keeps its phases: one in ten minutes. */
+const SAMPLED_ONE_IN = 600 / INTERVAL_SECONDS;
+
+const PHASES = { dnsMs: 4, connectMs: 11, tlsMs: 23, firstByteMs: 22, downloadMs: 2 };
+
+/** The answer of a failing check: a page of an error, as long as what is kept of one. */
+const SEEN = {
+  status: 503,
+  headers: { server: 'nginx', date: 'Wed, 21 Oct 2026 07:28:00 GMT', 'content-type': 'text/html; charset=utf-8', 'content-length': '1852', connection: 'close', 'retry-after': '30', via: '1.1 edge-7' },
+  body: 'The service is down for a while: we are on it. '.repeat(21),
+};
+
 /** Results per CPU second of evaluator and PostgreSQL together, and the bytes that a stored result takes with its indexes. */
 const LEAST_PER_CORE = 10_000;
 const BYTES_A_RESULT = 100;
@@ -40,7 +52,9 @@ export async function evaluate({ isQuick, report, withStand }: BenchContext): Pr
         const rounds = WARM_UP_ROUNDS + (isQuick ? 3 : 9);
         for (let round = 0; round < rounds; round += 1) {
           dueAtMs += 1000;
-          const results = sources.map((source, index) => resultOf({ monitorNo: source.monitor_no, agentNo: source.agent_no, dueAtMs }, isBad({ index, round, share })));
+          const results = sources.map((source, index) =>
+            resultOf({ monitorNo: source.monitor_no, agentNo: source.agent_no, dueAtMs }, { bad: isBad({ index, round, share }), sampled: index % SAMPLED_ONE_IN === round % SAMPLED_ONE_IN }),
+          );
           const cpuSeconds = await cpuOf(installation, async () => {
             for (let start = 0; start < results.length; start += size) await decide(results.slice(start, start + size));
           });
@@ -65,9 +79,11 @@ function isBad({ index, round, share }: { index: number; round: number; share: n
   return share > 0 && index % groups === round % groups;
 }
 
-function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, bad: boolean): MeasuredResult {
-  const answer = bad ? { verdict: 'down' as const, cause: 'status', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 } : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200 };
-  return { ...key, ...answer, checksVersion: 1, latencyMs: 12 };
+function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, { bad, sampled }: { bad: boolean; sampled: boolean }): MeasuredResult {
+  const answer = bad
+    ? { verdict: 'down' as const, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503, answer: SEEN }
+    : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200, answer: null };
+  return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: bad || sampled ? PHASES : null };
 }
 
 /** CPU seconds of this process and PostgreSQL. */

@@ -16,13 +16,15 @@ import { probeIcmp } from './probe-icmp.ts';
 import { probeTcp } from './probe-tcp.ts';
 import { probeUdp } from './probe-udp.ts';
 import { createReport } from './report.ts';
+import { rollup } from './rollup.ts';
 import { schedules } from './schedules.ts';
 import { sign } from './sign.ts';
+import { statistics } from './statistics.ts';
 import { storm } from './storm.ts';
 import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, pipeline, load, schedules, 'agent-idle': agentIdle, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, rollup, statistics, pipeline, load, schedules, 'agent-idle': agentIdle, idle };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));

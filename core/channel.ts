@@ -19,6 +19,8 @@ export type Channel = {
   urlHost: string | null;
   teamName: string | null;
   channelName: string | null;
+  /** Whether it is told when a report is made; never true of a webhook. */
+  wantsReports: boolean;
   /** Why the newest delivery came to nothing or the chat was lost, as a sentence, and when (Unix seconds); null while deliveries arrive. */
   lastError: { text: string; at: number } | null;
   createdAt: number;

@@ -3,6 +3,7 @@ import type { ChannelMessage } from './channel-message.ts';
 import type { AdvisoryMessage } from './domain/advisory-message.ts';
 import type { FailingDependency } from './vendor/dependencies.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
+import type { ReportMessage } from './report/message.ts';
 import type { SummaryMessage } from './storm.ts';
 import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from './monitor-state.ts';
 import { type MonitorState } from './state.ts';
@@ -44,12 +45,12 @@ export type MonitorMessage = {
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
 /** What only chats are told: the service's description knows no such event, so that no webhook gets one. */
-export type ChatOnlyMessage = ChannelMessage | SummaryMessage;
+export type ChatOnlyMessage = ChannelMessage | SummaryMessage | ReportMessage;
 
 /** Any message as it is stored with its delivery. */
 export type StoredMessage = EventMessage | ChatOnlyMessage;
 
-const CHAT_ONLY = ['channel.failing', 'summary'] as const satisfies readonly ChatOnlyMessage['event'][];
+const CHAT_ONLY = ['channel.failing', 'summary', 'report'] as const satisfies readonly ChatOnlyMessage['event'][];
 
 /** Whether a stored message is for chats only. */
 export function isChatOnly(message: StoredMessage): message is ChatOnlyMessage {

@@ -1,6 +1,7 @@
 import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote, type Tally } from './quorum.ts';
+import type { SeenFailure } from './seen-failure.ts';
 import type { MonitorState } from './state.ts';
-import { evidenceFor, isSilent, stepSource, voteOf, type Evidence, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
+import { evidenceFor, firstFailureOf, isSilent, stepSource, voteOf, type Evidence, type GaugeName, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
 import { standingOf, tellUnheard, type SourceStanding } from './source-standing.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -27,7 +28,11 @@ export type Change = {
   cause: string | null;
   reason: string | null;
   evidence: ChangeEvidence;
+  failures: SourceFailure[];
 };
+
+/** The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw is null where only the source's row may know it. */
+export type SourceFailure = { agentNo: number; gauge: GaugeName; first: Evidence; seen: SeenFailure | null };
 
 /** What every source said at the moment of a decision, and what made it say so. */
 export type ChangeEvidence = { tally: Tally; quorum: number; sources: SourceEvidence[] };
@@ -94,7 +99,16 @@ export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; mayBe
         streak: source.state?.failing.streak ?? [],
       })),
     },
+    failures: failuresOf(monitor.sources),
   };
+}
+
+/** The first failures of those sources that are failing, or on their way to it. */
+export function failuresOf(sources: readonly Source[]): SourceFailure[] {
+  return sources.flatMap(({ agentNo, state }) => {
+    const found = firstFailureOf(state);
+    return found === null ? [] : [{ agentNo, gauge: found.gauge, first: found.evidence, seen: null }];
+  });
 }
 
 /** The monitor after a change; the change is passed through. */
@@ -151,12 +165,13 @@ function isSilentForLong(monitor: DecidedMonitor, nowMs: number): boolean {
 /**
  * When the decision became true in the world (D-43): the start of the streak that completed it, which is the earliest moment at which
  * enough sources were in the streak their vote rests on. Leaving unknown it is the newest result, for silence has no streak; now, where
- * an older one counts again because its agent is back. Never before the state that it ends, never after now.
+ * an older one counts again because its agent is back. Never after now, and never before the state that it ends, not even where the
+ * clock that dated that one is ahead of ours: transitions in their order are in the order of their moments.
  */
 function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: number): number {
   const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs) && voteOf(source.state) !== null);
   const start = monitor.state === 'unknown' ? newestAfter(monitor.stateSinceMs, fresh) : quorumStart(monitor, decision, fresh);
-  return Math.min(Math.max(start ?? nowMs, monitor.stateSinceMs), nowMs);
+  return Math.max(Math.min(start ?? nowMs, nowMs), monitor.stateSinceMs);
 }
 
 /** Undefined where no streak explains the decision (unknown; a changed quorum). */

@@ -1,6 +1,10 @@
-import type { Cause, Verdict, Vote } from './verdict.ts';
+import type { SeenAnswer } from './seen-failure.ts';
+import type { Cause, Phases, Verdict, Vote } from './verdict.ts';
 
-/** A check result as far as deciding needs it. `dueAtMs` is its scheduled moment: the identity of a result within its source. */
+/**
+ * A check result as far as deciding needs it. `dueAtMs` is its scheduled moment: the identity of a result within its source. `phases` are
+ * those that are kept, `answer` that of a failure which may be its source's first; neither decides anything.
+ */
 export type VotedResult = {
   dueAtMs: number;
   checksVersion: number;
@@ -9,9 +13,11 @@ export type VotedResult = {
   reason: string | null;
   httpStatus: number | null;
   latencyMs: number | null;
+  phases: Phases | null;
+  answer: SeenAnswer | null;
 };
 
-/** One result kept as evidence of a streak. */
+/** One result kept as evidence of a streak. What it saw is kept apart, for this is read with every result. */
 export type Evidence = {
   atMs: number;
   verdict: Verdict;
@@ -87,6 +93,23 @@ export function voteOf(state: SourceState | null): Verdict | null {
   if (state.failing.tripped === true) return 'down';
   if (state.failing.tripped === null || state.impaired.tripped === null) return null;
   return state.impaired.tripped ? 'degraded' : 'up';
+}
+
+/** The gauges of a source. */
+export const GAUGES = ['failing', 'impaired'] as const satisfies readonly (keyof SourceState)[];
+export type GaugeName = (typeof GAUGES)[number];
+
+/** The bad result with which it began that a gauge is tripped, or on its way to it; null where the gauge knows of none. */
+export function firstBadOf({ tripped, streak, decidedBy }: Gauge): Evidence | null {
+  return (tripped === true ? decidedBy[0] : streak[0]) ?? null;
+}
+
+/** The first failure of a source: of the streak that its bad vote rests on or, where its vote is not bad, of the one under way; null where it has none. */
+export function firstFailureOf(state: SourceState | null): { gauge: GaugeName; evidence: Evidence } | null {
+  if (state === null) return null;
+  const gauge = state.failing.tripped === true ? 'failing' : 'impaired';
+  const evidence = firstBadOf(state[gauge]);
+  return evidence && { gauge, evidence };
 }
 
 /** The results that made the source say what it says: those of the gauge that its vote rests on. */

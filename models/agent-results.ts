@@ -10,6 +10,7 @@ export type ReportedMonitor = {
   type: MonitorType;
   target: string;
   hasSecrets: boolean;
+  intervalSeconds: number;
   checksVersion: number;
   /** The version of its checks that the agent was given last, since when (Unix milliseconds), and the one before; null = none. */
   givenVersion: number | null;
@@ -27,6 +28,7 @@ type MonitorRow = {
   type: MonitorType;
   target: string;
   has_secrets: boolean;
+  interval_seconds: number;
   checks_version: number;
   given_version: number | null;
   given_at: number | null;
@@ -40,7 +42,7 @@ type MonitorRow = {
 export async function listReportedMonitors(database: Database, agentNo: number, ids: readonly string[]): Promise<Map<string, ReportedMonitor>> {
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
-    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.checks_version, s.given_version, s.given_at, s.given_before,
+    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds, m.checks_version, s.given_version, s.given_at, s.given_before,
              m.check_spec #> '{domain,warnDays}' AS warn_days, c.target AS seen_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
@@ -73,6 +75,7 @@ function monitorOf(row: MonitorRow): ReportedMonitor {
     type: row.type,
     target: row.target,
     hasSecrets: row.has_secrets,
+    intervalSeconds: row.interval_seconds,
     checksVersion: row.checks_version,
     givenVersion: row.given_version,
     givenAtMs: row.given_at,

@@ -5,7 +5,7 @@ import type { TokenScope } from './records/accounts.ts';
 import { inTransaction, runWith } from './sql.ts';
 
 /** Who a valid token speaks for. */
-export type TokenHolder = { tokenId: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
+export type TokenHolder = { tokenId: string; tokenName: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
 
 /** A token as its owner sees it. Times are Unix seconds; null = never. */
 export type ApiToken = { id: string; tenantId: string; name: string; scopes: TokenScope[]; createdAt: number; expiresAt: number | null; revokedAt: number | null; lastUsedAt: number | null };
@@ -53,9 +53,9 @@ export async function createApiToken(
 /** The holder of a usable token; null when it is unknown, expired or revoked. Notes the use, at most once a minute. */
 export async function findTokenHolder(database: Database, token: string, nowMs: number): Promise<TokenHolder | null> {
   const now = Math.floor(nowMs / 1000);
-  const { rows } = await database.pool.query<{ id: string; tenant_id: string; plan: Plan; scopes: TokenScope[]; last_used_at: number | null }>({
+  const { rows } = await database.pool.query<{ id: string; name: string; tenant_id: string; plan: Plan; scopes: TokenScope[]; last_used_at: number | null }>({
     name: 'find-token-holder',
-    text: `SELECT t.id, t.tenant_id, n.plan, t.scopes, t.last_used_at FROM api_tokens t JOIN tenants n ON n.id = t.tenant_id
+    text: `SELECT t.id, t.name, t.tenant_id, n.plan, t.scopes, t.last_used_at FROM api_tokens t JOIN tenants n ON n.id = t.tenant_id
            WHERE t.fingerprint = $1 AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > $2)`,
     values: [fingerprintOf(token), now],
   });
@@ -64,7 +64,7 @@ export async function findTokenHolder(database: Database, token: string, nowMs: 
   if (row.last_used_at === null || now - row.last_used_at >= LAST_USE_SECONDS) {
     await database.pool.query('UPDATE api_tokens SET last_used_at = $2 WHERE id = $1', [row.id, now]);
   }
-  return { tokenId: row.id, tenantId: row.tenant_id, plan: row.plan, scopes: row.scopes };
+  return { tokenId: row.id, tokenName: row.name, tenantId: row.tenant_id, plan: row.plan, scopes: row.scopes };
 }
 
 /** Revokes a token; false when there is none of that id that was still usable. */

@@ -14,13 +14,15 @@ export type NewChannel = {
   status: ChannelStatus;
   allMonitors: boolean;
   monitorIds: readonly string[];
+  /** Default false. */
+  wantsReports?: boolean;
   webhook?: { url: string; signingSecret: string };
   connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
   nowMs: number;
 };
 
 /** What a customer may change of a channel; an absent field stays, `monitorIds` replaces the whole list. */
-export type ChannelChange = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: readonly string[] };
+export type ChannelChange = { name?: string; enabled?: boolean; allMonitors?: boolean; monitorIds?: readonly string[]; wantsReports?: boolean };
 
 /** A channel that gets the events of a monitor. */
 export type Route = { monitorId: string; channelId: string; type: ChannelType };
@@ -32,7 +34,7 @@ const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret'] };
 
 /** Stores a channel with its routing and connect code in one transaction. Of `monitorIds`, only the tenant's own monitors are kept. */
 export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {
-  const { id, tenantId, type, name, status, allMonitors, webhook, connectCode } = channel;
+  const { id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;
   return await inTransaction(database, async (transaction) => {
     const run = runWith(database, transaction);
     const record = await database.records.channels.create(
@@ -43,6 +45,7 @@ export async function createChannel(database: Database, channel: NewChannel): Pr
         name,
         status,
         allMonitors,
+        wantsReports,
         ...(webhook && sealWebhook(database, id, webhook)),
         createdAt: Math.floor(channel.nowMs / 1000),
       },
@@ -133,6 +136,20 @@ export async function listWebhookChannels(run: Run, tenantIds: readonly string[]
   return rows.map((row) => ({ tenantId: row.tenant_id, channelId: row.channel_id }));
 }
 
+/**
+ * The chats of a tenant that are told when a report is made: those that want it, enabled and connected. Run in the transaction that writes the
+ * deliveries: until it ends, a channel that was found cannot be deleted.
+ */
+export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
+  const rows = await run<{ id: string }>(
+    `SELECT c.id FROM channels c
+     WHERE c.tenant_id = $1 AND c.wants_reports AND c.type <> 'webhook' AND c.enabled AND c.status = 'connected'
+     ORDER BY c.id FOR KEY SHARE`,
+    [tenantId],
+  );
+  return rows.map(({ id }) => id);
+}
+
 async function replaceRouting(run: Run, { tenantId, id }: ChannelKey, monitorIds: readonly string[]): Promise<string[]> {
   await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
   if (monitorIds.length === 0) return [];
@@ -155,9 +172,9 @@ async function listRouting(database: Database, channelIds: readonly string[], tr
 }
 
 function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
-  const { id, tenantId, type, name, enabled, status, allMonitors, urlHost, teamName, channelName, createdAt, lastError: text, lastErrorAt: atMs } = record;
+  const { id, tenantId, type, name, enabled, status, allMonitors, wantsReports, urlHost, teamName, channelName, createdAt, lastError: text, lastErrorAt: atMs } = record;
   const lastError = text === null || atMs === null ? null : { text, at: Math.floor(atMs / 1000) };
-  return { id, tenantId, type, name, enabled, status, allMonitors, monitorIds, urlHost, teamName, channelName, lastError, createdAt };
+  return { id, tenantId, type, name, enabled, status, allMonitors, monitorIds, wantsReports, urlHost, teamName, channelName, lastError, createdAt };
 }
 
 function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<ChannelRecord>[] {

@@ -1,5 +1,6 @@
 import type { CheckSpec, CheckTarget, HttpMethod, MonitorSecrets, MonitorType } from '../core/monitor.ts';
 import type { SchedulePhase } from '../core/schedule.ts';
+import type { Verdict } from '../core/verdict.ts';
 import type { Database } from './database.ts';
 import { secretsContext } from './monitors.ts';
 
@@ -12,6 +13,8 @@ export type DueCheck = {
   target: CheckTarget;
   /** Whether the monitor is up at present, so that one more good result is no news. */
   isUp: boolean;
+  /** What this source is known to say that is bad; null = nothing bad. */
+  badVote: Exclude<Verdict, 'up'> | null;
   /** False where the key of the monitor's secrets is not in the ring: such a check cannot be run. */
   hasItsSecrets: boolean;
 };
@@ -22,6 +25,7 @@ type DueRow = {
   name: string;
   checks_version: number;
   is_up: boolean;
+  bad_vote: Exclude<Verdict, 'up'> | null;
   type: MonitorType;
   target: string;
   timeout_ms: number;
@@ -34,7 +38,8 @@ type DueRow = {
 };
 
 const DUE_COLUMNS = `m.no, m.id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
-  m.follow_redirects, m.check_spec, m.sealed_secrets`;
+  m.follow_redirects, m.check_spec, m.sealed_secrets,
+  CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down' WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
 
 /** The monitors that stand in a phase, in one indexed query, secrets opened: these values exist in clear in the probing process only. */
 export async function listDueChecks(database: Database, place: SchedulePhase): Promise<DueCheck[]> {
@@ -80,6 +85,7 @@ function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
       secrets: secrets ?? {},
     },
     isUp: row.is_up,
+    badVote: row.bad_vote,
     hasItsSecrets: secrets !== null,
   };
 }

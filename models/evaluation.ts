@@ -2,7 +2,8 @@ import type { Source } from '../core/monitor-state.ts';
 import type { MonitorState } from '../core/state.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { freshnessMs } from '../core/quorum.ts';
-import type { SourceState } from '../core/source-state.ts';
+import type { SeenFailure } from '../core/seen-failure.ts';
+import type { GaugeName, SourceState } from '../core/source-state.ts';
 import type { AgentKind } from './records/agent.ts';
 import type { Run } from './sql.ts';
 
@@ -173,13 +174,28 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
   }));
 }
 
-/** Writes the states of sources that changed, with one statement. */
-export async function storeSourceStates(run: Run, changed: readonly { monitorNo: number; agentNo: number; state: SourceState | null }[]): Promise<void> {
+/** What a source saw at the bad results that its gauges begin with, by gauge: those that began anew. Null: it has no bad result any more. */
+export type FirstSights = Partial<Record<GaugeName, (SeenFailure & { atMs: number }) | null>> | null;
+
+/**
+ * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter stands in a column of its
+ * own, which is read only where an incident wants it: the state is read with every batch.
+ */
+export async function storeSourceStates(
+  run: Run,
+  changed: readonly { monitorNo: number; agentNo: number; state: SourceState | null; firstSights: FirstSights }[],
+): Promise<void> {
   if (changed.length === 0) return;
   await run(
-    `UPDATE monitor_sources s SET state = k.state
-     FROM unnest($1::int[], $2::int[], $3::jsonb[]) AS k (monitor_no, agent_no, state) WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
-    [changed.map((source) => source.monitorNo), changed.map((source) => source.agentNo), changed.map((source) => JSON.stringify(source.state))],
+    `UPDATE monitor_sources s SET state = k.state, seen = CASE WHEN k.sights IS NULL THEN NULL WHEN k.sights = '{}' THEN s.seen ELSE coalesce(s.seen, '{}') || k.sights END
+     FROM unnest($1::int[], $2::int[], $3::jsonb[], $4::jsonb[]) AS k (monitor_no, agent_no, state, sights)
+     WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no`,
+    [
+      changed.map((source) => source.monitorNo),
+      changed.map((source) => source.agentNo),
+      changed.map((source) => JSON.stringify(source.state)),
+      changed.map(({ firstSights }) => firstSights && JSON.stringify(firstSights)),
+    ],
   );
 }
 

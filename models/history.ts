@@ -16,10 +16,14 @@ export type Incident = {
   resolution: 'recovered' | 'paused' | 'deleted' | null;
 };
 
-/** `sinceSeconds` and `untilSeconds` bound the start of the incident, both included. */
-export type IncidentFilter = { monitorId?: string; status?: 'open' | 'resolved'; sinceSeconds?: number; untilSeconds?: number };
+/** An incident as it is shown: also who said that it is being looked after, and when; null where nobody has. */
+export type ListedIncident = Incident & { acknowledgedAtMs: number | null; acknowledgedBy: string | null };
 
-type IncidentRow = {
+/** `sinceSeconds` and `untilSeconds` bound the start of the incident, both included. */
+export type IncidentFilter = { monitorId?: string; status?: 'open' | 'resolved'; acknowledged?: boolean; sinceSeconds?: number; untilSeconds?: number };
+
+/** What `INCIDENT_COLUMNS` reads. */
+export type IncidentRow = {
   id: string;
   monitor_id: string;
   monitor_name: string;
@@ -30,6 +34,8 @@ type IncidentRow = {
   detected_at: number;
   resolved_at: number | null;
   resolution: 'recovered' | 'paused' | 'deleted' | null;
+  acknowledged_at: number | null;
+  acknowledged_by: string | null;
 };
 
 /** A transition as it is written (D-43). `reason` and `cause` are null where no result decided it. */
@@ -49,7 +55,8 @@ export type NewTransition = {
 /** Of transitions that somebody asked for. */
 const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 
-const INCIDENT_COLUMNS = 'id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution';
+/** Everything of an incident that is shown. */
+export const INCIDENT_COLUMNS = 'id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution, acknowledged_at, acknowledged_by';
 
 /** Writes transitions, with one statement. */
 export async function insertTransitions(run: Run, transitions: readonly NewTransition[]): Promise<void> {
@@ -82,8 +89,8 @@ export async function resolveDeleted(run: Run, monitorId: string, atMs: number):
 export async function listIncidents(
   database: Database,
   query: { tenantId: string; filter?: IncidentFilter; before?: { startedAtMs: number; id: string }; limit: number },
-): Promise<Incident[]> {
-  const { monitorId, status, sinceSeconds, untilSeconds } = query.filter ?? {};
+): Promise<ListedIncident[]> {
+  const { monitorId, status, acknowledged, sinceSeconds, untilSeconds } = query.filter ?? {};
   const rows = await runWith(database)<IncidentRow>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents
      WHERE tenant_id = $1
@@ -92,6 +99,7 @@ export async function listIncidents(
        AND ($4::bigint IS NULL OR started_at >= $4)
        AND ($5::bigint IS NULL OR started_at <= $5)
        AND ($6::bigint IS NULL OR (started_at, id) < ($6, $7::text))
+       AND ($9::boolean IS NULL OR (acknowledged_at IS NOT NULL) = $9)
      ORDER BY started_at DESC, id DESC LIMIT $8`,
     [
       query.tenantId,
@@ -102,6 +110,7 @@ export async function listIncidents(
       query.before?.startedAtMs ?? null,
       query.before?.id ?? null,
       query.limit,
+      acknowledged ?? null,
     ],
   );
   return rows.map(incidentOf);
@@ -115,7 +124,8 @@ async function resolveIncident(run: Run, ended: { monitorId: string; atMs: numbe
   ]);
 }
 
-function incidentOf(row: IncidentRow): Incident {
+/** An incident out of its row. */
+export function incidentOf(row: IncidentRow): ListedIncident {
   return {
     id: row.id,
     monitorId: row.monitor_id,
@@ -127,5 +137,7 @@ function incidentOf(row: IncidentRow): Incident {
     detectedAtMs: row.detected_at,
     resolvedAtMs: row.resolved_at,
     resolution: row.resolution,
+    acknowledgedAtMs: row.acknowledged_at,
+    acknowledgedBy: row.acknowledged_by,
   };
 }

@@ -1,17 +1,20 @@
-import type { Run } from './sql.ts';
+import type { Database } from './database.ts';
+
+/** The service's own doings whose newest moment is kept: looks at ourselves, checks, batches of results, and what is due. */
+export const MARKS = { sweep: 'sweep', checks: 'checks', evaluation: 'evaluation', due: 'due' } as const;
+
+/** What a process notes of itself. */
+export type NotedDoing = 'checks' | 'evaluation';
 
 /**
- * Notes that one of the service's own duties was done now, and returns since when it has been done without a gap longer than
- * `maxGapMs` (Unix milliseconds): after a stretch in which we stood still, that is now.
+ * Notes that something of the kind was done (Unix milliseconds); never moves back. Not forced to disk: a mark that a crash of PostgreSQL
+ * loses is older than the truth by what its clients did not see either.
  */
-export async function markDone(run: Run, mark: { name: string; nowMs: number; maxGapMs: number }): Promise<number> {
-  const [row] = await run<{ resumed_at: number }>(
-    `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2)
-     ON CONFLICT (name) DO UPDATE SET
-       resumed_at = CASE WHEN $2::bigint - service_marks.at > $3::bigint THEN $2 ELSE service_marks.resumed_at END,
-       at = greatest(service_marks.at, $2)
-     RETURNING resumed_at`,
-    [mark.name, mark.nowMs, mark.maxGapMs],
-  );
-  return row?.resumed_at ?? mark.nowMs;
+export async function markDone(database: Database, name: NotedDoing, nowMs: number): Promise<void> {
+  await database.pool.query({
+    name: 'mark-done',
+    text: `INSERT INTO service_marks (name, at, resumed_at) SELECT $1::text, $2::bigint, $2::bigint WHERE set_config('synchronous_commit', 'off', true) = 'off'
+           ON CONFLICT (name) DO UPDATE SET at = greatest(service_marks.at, excluded.at)`,
+    values: [name, nowMs],
+  });
 }

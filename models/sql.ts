@@ -10,10 +10,10 @@ export function runWith(database: Database, transaction?: Transaction): Run {
   return (sql, bind = []) => database.orm.query(sql, { bind: [...bind], type: QueryTypes.SELECT, ...(transaction && { transaction }) });
 }
 
-/** Statements on a client of the pool. */
-export function runOn(client: Pick<PoolClient, 'query'>): Run {
+/** Statements on a client of the pool; each is waited for as long as the pool says, or so many milliseconds. */
+export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
   return async <Row extends object>(sql: string, bind: readonly unknown[] = []) => {
-    const { rows } = await client.query<Row>(sql, [...bind]);
+    const { rows } = await client.query<Row>({ text: sql, values: [...bind], ...(waitMs !== undefined && { query_timeout: waitMs }) });
     return rows;
   };
 }
@@ -24,7 +24,7 @@ export async function inTransaction<Result>(database: Database, work: (transacti
 }
 
 /** Runs a transaction on a client of the pool, and again where PostgreSQL chose it as the victim of a deadlock. */
-export async function inPoolTransaction<Result>(database: Database, work: (run: Run, client: PoolClient) => Promise<Result>): Promise<Result> {
+export async function inPoolTransaction<Result>(database: Pick<Database, 'pool'>, work: (run: Run, client: PoolClient) => Promise<Result>): Promise<Result> {
   return await repeatedly(() =>
     withClient(database, async (client) => {
       await client.query('BEGIN');
@@ -39,7 +39,7 @@ export async function inPoolTransaction<Result>(database: Database, work: (run: 
  * Lends a connection of the pool. After a failure it is closed, which ends its transaction and its locks whatever state it was in. While
  * it is lent nobody else hears its errors, and one that breaks between two statements would end the process.
  */
-export async function withClient<Result>(database: Database, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+export async function withClient<Result>(database: Pick<Database, 'pool'>, work: (client: PoolClient) => Promise<Result>): Promise<Result> {
   const client = await database.pool.connect();
   let isSound = false;
   const onError = () => undefined;

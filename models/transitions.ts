@@ -22,7 +22,7 @@ type IncidentOfTenant = Incident & { tenantId: string };
  * holds the monitors' locks.
  */
 export async function recordTransitions<Decided extends DecidedTransition>(run: Run, decided: readonly Decided[]): Promise<(Decided & WithIncident)[]> {
-  await insertTransitions(run, decided.map(({ monitor, sequence, change }) => ({ ...change, monitorId: monitor.id, tenantId: monitor.tenantId, sequence })));
+  await insertTransitions(run, decided.map(({ monitor, sequence, change: { failures: _kept, ...change } }) => ({ ...change, monitorId: monitor.id, tenantId: monitor.tenantId, sequence })));
   const open = await findOpenIncidents(run, decided.map(({ monitor }) => monitor.id));
   const touched = new Map<string, IncidentOfTenant>();
   const recorded = decided.map((transition) => {

@@ -1,6 +1,7 @@
 import type { HttpObservation } from '../core/http/observation.ts';
-import { looksAtBody } from '../core/http/judge.ts';
+import { expectsStatus, looksAtBody } from '../core/http/judge.ts';
 import type { CheckTarget } from '../core/monitor.ts';
+import { KEPT_BODY_BYTES } from '../core/seen-answer.ts';
 import { createHttpClient } from '../net/http-client.ts';
 import type { HttpClient, HttpExchange } from '../net/http-client.ts';
 import { HttpJourney } from './http/journey.ts';
@@ -41,13 +42,13 @@ class HttpCheck {
       const remainingMs = this.#target.timeoutMs - this.#journey.elapsedMs();
       if (remainingMs <= 0) return this.#journey.failed('timeout', 'Timed out while following redirects');
 
-      const exchange = await this.#sendHop(hop, remainingMs);
+      const exchange = await this.#sendHop(hop, { deadlineMs: remainingMs, hasSecrets });
       this.#journey.add(exchange);
       if (exchange.outcome === 'failed') return this.#journey.failed(exchange.cause, exchange.reason);
 
       const { status, headers } = exchange;
       const to = this.#nextUrl(hop, { status, location: headers.location });
-      if (to === null) return this.#journey.answered(exchange, this.#readsBody);
+      if (to === null) return await this.#journey.answered(exchange, { isBodyRead: this.#readsBody, hadSecrets: hasSecrets });
       if (redirects === MAX_REDIRECTS) return this.#journey.failed('too_many_redirects', `More than ${MAX_REDIRECTS} redirects`);
       if (hasSecrets && hop.url.protocol === 'https:' && to.protocol === 'http:') {
         return this.#journey.failed('insecure_redirect', 'A redirect from https to http was refused because the check carries secrets');
@@ -56,7 +57,7 @@ class HttpCheck {
     }
   }
 
-  #sendHop(hop: Hop, deadlineMs: number): Promise<HttpExchange> {
+  #sendHop(hop: Hop, { deadlineMs, hasSecrets }: { deadlineMs: number; hasSecrets: boolean }): Promise<HttpExchange> {
     const headers: Record<string, string> = {};
     for (const { name, value } of hop.headers.values()) headers[name] = value;
     return this.#send({
@@ -66,6 +67,8 @@ class HttpCheck {
       ...(hop.body !== null && { body: hop.body.text }),
       deadlineMs,
       bodyLimit: (status, { location }) => this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
+      // Of an answer that fails, for people to look at: not where it may repeat secrets.
+      glimpseLimit: (status) => hasSecrets || hop.method === 'HEAD' || expectsStatus(this.#target, status) ? 0 : KEPT_BODY_BYTES,
     });
   }
 

@@ -8,7 +8,7 @@ import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
 import { createLookAdder, type DueLook } from './looks.ts';
 
 /** The chores that the clock enqueues; each has a worker file of its own. */
-export const CHORES = ['reconcile', 'sweep', 'partitions', 'retention', 'advisories', 'registries'] as const;
+export const CHORES = ['reconcile', 'sweep', 'partitions', 'retention', 'advisories', 'registries', 'rollups', 'reports'] as const;
 export type Chore = (typeof CHORES)[number];
 
 /** Results are stored nowhere else yet: while PostgreSQL is away their jobs wait for it, ten minutes long. */

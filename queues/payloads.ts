@@ -1,4 +1,5 @@
-import type { Vote } from '../core/verdict.ts';
+import type { SeenAnswer } from '../core/seen-failure.ts';
+import type { Phases, Vote } from '../core/verdict.ts';
 
 /** A tick of one phase of an agent's interval: the worker reads which monitors stand in it. */
 export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
@@ -9,7 +10,10 @@ export type LookJob = { agentNo: number; looks: true };
 /** What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and monitors by name. */
 export type CheckOutcome = { checks: number; up: number; degraded: number; down: number; none: number; dropped: number; monitors: string[] };
 
-/** One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` is rounded. */
+/**
+ * One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` and `phases` are rounded. `phases` only where they are
+ * kept (core/seen-failure.ts), `answer` only where it can be the first failure of its source.
+ */
 export type ResultPayload = {
   monitorNo: number;
   agentNo: number;
@@ -21,6 +25,8 @@ export type ResultPayload = {
   reason: string | null;
   latencyMs: number | null;
   httpStatus: number | null;
+  phases: Phases | null;
+  answer: SeenAnswer | null;
 };
 
 /** Results are the only payload that is more than ids: they are not stored before the evaluator stores them. */

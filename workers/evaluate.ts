@@ -6,9 +6,12 @@ import { latestStartMs, stepSource } from '../core/source-state.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';
 import type { Database } from '../models/database.ts';
 import { findNewestResults, lockMonitors, lockSources, noteUnheard, storeSourceStates, type EvaluatedMonitor, type LockedSource } from '../models/evaluation.ts';
+import { insertEvidence } from '../models/incident-evidence.ts';
+import { noteLateHours } from '../models/late-hours.ts';
 import { createPartitions, NO_PARTITION } from '../models/partitions.ts';
 import { planLooks, type PlannedLook } from '../models/schedule.ts';
 import { inPoolTransaction, sqlStateOf, type Run } from '../models/sql.ts';
+import { firstSightsOf, lateEvidence, withSights, type SteppedMonitor } from './first-failures.ts';
 import { recordChanges, type RecordedChanges, type RecordingTools } from './record-changes.ts';
 
 export type EvaluatorDependencies = RecordingTools & { database: Database; now: () => number };
@@ -51,6 +54,7 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
   const suspects = findSuspects(ordered, known);
   const newest = await newestBefore(run, suspects, dependencies.now());
   const fresh = await storeResults(run, ordered);
+  await noteLateHours(run, ordered, dependencies.now());
   const applicable = ordered.filter((result) => {
     const source = suspects.get(sourceKey(result));
     return source !== undefined && isOfNow(result, source) && fresh.has(resultIdentity(result)) && result.dueAtMs > (newest.get(sourceKey(result)) ?? 0);
@@ -59,8 +63,9 @@ async function evaluateBatch(run: Run, results: readonly MeasuredResult[], depen
   return { stored: fresh.size, ...(await decideMonitors(run, { results: applicable, newest }, dependencies)) };
 }
 
-/** One result's odd text must not make PostgreSQL refuse the whole batch. */
-function clean(result: MeasuredResult): MeasuredResult {
+/** One result's odd text must not make PostgreSQL refuse the whole batch. A job that an older version put into the queue knows nothing of what was seen. */
+function clean({ phases = null, answer = null, ...measured }: MeasuredResult): MeasuredResult {
+  const result = { ...measured, phases, answer };
   if (result.reason === null && result.cause === null) return result;
   return { ...result, cause: result.cause && cleanText(result.cause, MAX_CAUSE), reason: result.reason && cleanText(result.reason, MAX_REASON) };
 }
@@ -80,14 +85,18 @@ async function decideMonitors(run: Run, { results, newest }: Applicable, depende
   const byMonitor = Map.groupBy(results, (result) => result.monitorNo);
   const locked = await lockMonitors(run, [...byMonitor.keys()].toSorted((a, b) => a - b), nowMs);
   const sourcesInBatch = new Set(results.map(sourceKey));
-  const decided = locked.map((monitor) => asBefore(monitor, { sourcesInBatch, newest })).map((monitor) => ({ monitor, ...applyInOrder(monitor, byMonitor.get(monitor.no) ?? [], nowMs) }));
+  const decided = locked
+    .map((monitor) => ({ monitor: asBefore(monitor, { sourcesInBatch, newest }), results: byMonitor.get(monitor.no) ?? [] }))
+    .map((one) => ({ ...one, ...applyInOrder(one.monitor, one.results, nowMs) }));
   const changed = decided.flatMap((one) => changedSources({ ...one, nowMs }));
   await storeSourceStates(run, changed);
   // What turned while it did not count is no news once it does: the sweep then decides anew.
   await noteUnheard(run, changed.filter(({ isUnheard }) => isUnheard));
   const rechecks = decided.flatMap((one) => one.rechecks);
   await planLooks(run, rechecks);
-  return { rechecks, ...(await recordChanges(run, decided, dependencies)) };
+  const recorded = await recordChanges(run, decided, dependencies);
+  await insertEvidence(run, decided.flatMap(lateEvidence));
+  return { rechecks, ...recorded };
 }
 
 /** A monitor as it was before the batch, whose results are stored already: an old result of a long backlog must not count as recent because of the newest one of it. */
@@ -109,7 +118,7 @@ function applyInOrder(monitor: EvaluatedMonitor, results: readonly MeasuredResul
   for (const result of results) {
     rechecks.set(result.agentNo, planRecheck({ monitor, before: after }, result, nowMs));
     const applied = applyResult(after, result, nowMs);
-    if (applied.change !== null) changes.push(applied.change);
+    if (applied.change !== null) changes.push({ ...applied.change, failures: withSights(applied.change.failures, results) });
     after = applied.monitor;
   }
   return { after, changes, rechecks: [...rechecks.values()].filter((recheck) => recheck !== null) };
@@ -127,10 +136,16 @@ function planRecheck({ monitor, before }: { monitor: EvaluatedMonitor; before: D
   return atMs === null ? null : { monitorNo, agentNo, atMs };
 }
 
-function changedSources({ monitor, after, nowMs }: { monitor: EvaluatedMonitor; after: DecidedMonitor; nowMs: number }) {
+function changedSources({ monitor, after, results, nowMs }: SteppedMonitor & { nowMs: number }) {
   return after.sources
     .filter((source, index) => source.state !== monitor.sources[index]?.state)
-    .map((source) => ({ monitorNo: monitor.no, agentNo: source.agentNo, state: source.state, isUnheard: !isFresh(source, after, nowMs) }));
+    .map((source) => ({
+      monitorNo: monitor.no,
+      agentNo: source.agentNo,
+      state: source.state,
+      firstSights: firstSightsOf(source.state, results.filter(({ agentNo }) => agentNo === source.agentNo)),
+      isUnheard: !isFresh(source, after, nowMs),
+    }));
 }
 
 /**

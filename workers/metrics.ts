@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { MonitorType } from '../core/monitor.ts';
+import { GAP_KINDS, type GapKind } from '../core/service-watch.ts';
 import type { Vote } from '../core/verdict.ts';
 
 /** What the workers count. Names are a contract with dashboards. */
@@ -10,6 +11,10 @@ export type WorkerMetrics = {
   deliveryAttempted(outcome: string, durationMs: number): void;
   choreCompleted(chore: string, outcome: { durationMs: number; failed: boolean }): void;
   schedulesMended(count: number): void;
+  hoursRolled(rolled: { hours: number; lagMs: number }): void;
+  deliveriesMended(count: number): void;
+  serviceGapBegan(kind: GapKind): void;
+  serviceGapEnded(kind: GapKind, durationMs: number): void;
   selfCheckChanged(reachesAny: boolean): void;
   heartbeatsMissed(count: number): void;
   agentsChanged(to: 'offline' | 'online', count: number): void;
@@ -38,6 +43,12 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
   const chores = new Counter({ name: 'spotcheck_chores_total', help: 'Chores by outcome', labelNames: ['chore', 'outcome'], registers });
   const choreSeconds = new Gauge({ name: 'spotcheck_chore_seconds', help: 'Duration of the last run of a chore', labelNames: ['chore'], registers });
   const mended = new Counter({ name: 'spotcheck_schedules_mended_total', help: 'Job schedulers that the reconcile chore added or removed', registers });
+  const rolled = new Counter({ name: 'spotcheck_rollup_hours_total', help: 'Hours whose checks were rolled up', registers });
+  const rollupLag = new Gauge({ name: 'spotcheck_rollup_lag_seconds', help: 'Since when the oldest hour is over that is not rolled up; 0 = none is', registers });
+  const mendedDeliveries = new Counter({ name: 'spotcheck_deliveries_mended_total', help: 'Overdue deliveries whose jobs the reconcile chore added again', registers });
+  const gaps = new Counter({ name: 'spotcheck_service_gaps_total', help: 'Stretches in which the service itself stood still, counted when they are noticed', labelNames: ['kind'], registers });
+  const gapSeconds = new Counter({ name: 'spotcheck_service_gap_seconds_total', help: 'Their length, counted when they end', labelNames: ['kind'], registers });
+  for (const kind of GAP_KINDS) for (const counter of [gaps, gapSeconds]) counter.inc({ kind }, 0);
   const cutOff = new Counter({ name: 'spotcheck_self_check_failures_total', help: 'How often a check process found itself cut off from its reference hosts', registers });
   const missed = new Counter({ name: 'spotcheck_heartbeats_missed_total', help: 'Deadlines of heartbeats that passed: pings missed and runs too long', registers });
   const agents = new Counter({ name: 'spotcheck_agent_changes_total', help: 'Agents that went offline or came back', labelNames: ['to'], registers });
@@ -60,6 +71,13 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
       choreSeconds.set({ chore }, durationMs / 1000);
     },
     schedulesMended: (count) => mended.inc(count),
+    hoursRolled({ hours, lagMs }) {
+      rolled.inc(hours);
+      rollupLag.set(Math.max(0, lagMs) / 1000);
+    },
+    deliveriesMended: (count) => mendedDeliveries.inc(count),
+    serviceGapBegan: (kind) => gaps.inc({ kind }),
+    serviceGapEnded: (kind, durationMs) => gapSeconds.inc({ kind }, durationMs / 1000),
     selfCheckChanged: (reachesAny) => cutOff.inc(reachesAny ? 0 : 1),
     heartbeatsMissed: (count) => missed.inc(count),
     agentsChanged: (to, count) => agents.inc({ to }, count),

@@ -3,10 +3,12 @@ import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, openDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
+import { markDone } from '../models/service-marks.ts';
 import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
+import { createDoingNotes } from './doing-notes.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -41,7 +43,17 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
   });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
-  const runtime = { database, backend, queues, log, metrics: createWorkerMetrics(registry), newId: createIdSource(), now: Date.now, publicUrl: options.publicUrl };
+  const runtime = {
+    database,
+    backend,
+    queues,
+    log,
+    metrics: createWorkerMetrics(registry),
+    noteDoing: createDoingNotes({ mark: (name, nowMs) => markDone(database, name, nowMs), onFailure: (error) => log.warn({ err: error }, 'service.not_marked') }),
+    newId: createIdSource(),
+    now: Date.now,
+    publicUrl: options.publicUrl,
+  };
   return {
     runtime,
     async close() {

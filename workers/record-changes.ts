@@ -7,6 +7,7 @@ import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
 import { findDependencies } from '../models/dependencies.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../models/evaluation.ts';
 import type { IdPrefix } from '../models/ids.ts';
+import { insertEvidence, type NewEvidence } from '../models/incident-evidence.ts';
 import type { Run } from '../models/sql.ts';
 import { recordTransitions, type DecidedTransition, type WithIncident } from '../models/transitions.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
@@ -24,8 +25,8 @@ export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: D
 export type RecordingTools = { newId: (prefix: IdPrefix) => string; publicUrl: string };
 
 /**
- * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents, the monitors' states and the
- * deliveries of their events. The deliveries' jobs are for the caller to add once the transaction is committed.
+ * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with what was seen at their sources' first
+ * failures, the monitors' states and the deliveries of their events. The deliveries' jobs are for the caller to add once the transaction is committed.
  */
 export async function recordChanges(
   run: Run,
@@ -43,6 +44,7 @@ export async function recordChanges(
     }),
   );
   const recorded = await recordTransitions(run, decided);
+  await insertEvidence(run, recorded.flatMap(evidenceOf));
   await storeMonitorStates(run, moved.flatMap(stateAfter));
   const told = recorded.flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
   const toWebhooks = told.filter(({ isChat }) => !isChat).map(({ delivery }) => delivery);
@@ -54,6 +56,12 @@ export async function recordChanges(
 function stateAfter({ monitor, changes }: ChangedMonitor) {
   const last = changes.at(-1);
   return last === undefined ? [] : [{ no: monitor.no, state: last.to, stateSinceMs: last.atMs, sequence: monitor.sequence + changes.length }];
+}
+
+/** Of changes for the worse: those for the better tell no source's first failure. */
+function evidenceOf({ monitor, change, incident }: DecidedTransition & WithIncident & { monitor: EvaluatedMonitor }): NewEvidence[] {
+  if (incident === null || (change.to !== 'down' && change.to !== 'degraded')) return [];
+  return change.failures.map((failure) => ({ ...failure, incidentId: incident.id, monitor }));
 }
 
 function transitionOf({ monitor, sequence, change, incident }: DecidedTransition & WithIncident): RecordedTransition {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
+import type { NotedDoing } from '../models/service-marks.ts';
 import type { QueueBackend } from '../queues/connection.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
 import type { WorkerMetrics } from './metrics.ts';
@@ -12,6 +13,8 @@ export type Runtime = {
   queues: JobQueues;
   log: Logger;
   metrics: WorkerMetrics;
+  /** Notes that a check, or a batch of results, was seen through; never rejects, and mostly does nothing. */
+  noteDoing: (name: NotedDoing, nowMs: number) => Promise<void>;
   newId: (prefix: IdPrefix) => string;
   now: () => number;
   publicUrl: string;

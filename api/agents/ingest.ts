@@ -4,12 +4,15 @@ import { findInability } from '../../core/agent/capability.ts';
 import { judgeReport } from '../../core/agent/judge-report.ts';
 import { readIngest, type Report } from '../../core/agent/read-ingest.ts';
 import { sortByAge } from '../../core/agent/report-age.ts';
+import { cleanAnswer } from '../../core/seen-answer.ts';
+import { keepsPhases, wholePhases } from '../../core/seen-failure.ts';
 import { latestStartMs } from '../../core/source-state.ts';
 import type { IngestAnswer } from '../../core/agent/wire.ts';
 import { listReportedMonitors, type ReportedMonitor } from '../../models/agent-results.ts';
 import type { TokenAgent } from '../../models/agent-work.ts';
 import { storeCertificates } from '../../models/certificates.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
+import { isRecord } from '../../core/monitor-input/checks.ts';
 import { accept, ApiError } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { AcceptedReport } from './accepted-report.ts';
@@ -53,15 +56,21 @@ export function ingestHandler({ database, logger, metrics, now, submitResults }:
 }
 
 function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: ReportedMonitor; agent: TokenAgent; nowMs: number }): ResultPayload {
+  const judgement = judgeReport(report, { name: agent.name, inability: findInability(agent, monitor) });
+  const { verdict } = judgement;
+  const { startedAtMs: dueAtMs, latencyMs, httpStatus, timing, answer } = report;
+  const isFailure = verdict === 'down' || verdict === 'degraded';
   return {
     monitorNo: monitor.no,
     agentNo: agent.no,
     checksVersion: measuredVersion(report, monitor),
-    dueAtMs: report.startedAtMs,
+    dueAtMs,
     finishedAtMs: nowMs,
-    ...judgeReport(report, { name: agent.name, inability: findInability(agent, monitor) }),
-    latencyMs: report.latencyMs,
-    httpStatus: report.httpStatus,
+    ...judgement,
+    latencyMs,
+    httpStatus,
+    phases: isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds) ? wholePhases(timing) : null,
+    answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
   };
 }
 

@@ -34,7 +34,7 @@ export function listMonitorIncidentsHandler(dependencies: ApiDependencies): Requ
 async function answerIncidents({ database, config, now }: ApiDependencies, { request, response }: { request: Request; response: Response }, monitorId: string | undefined): Promise<void> {
   const page = readPage(request);
   const limit = page.limit ?? DEFAULT_LIMIT;
-  const { status, since, until } = request.query as ListQuery;
+  const { status, acknowledged, since, until } = request.query as ListQuery;
   const isNobody = monitorId !== undefined && !isId(monitorId);
   const incidents = isNobody
     ? []
@@ -43,6 +43,7 @@ async function answerIncidents({ database, config, now }: ApiDependencies, { req
         filter: {
           ...(monitorId !== undefined && { monitorId }),
           ...(status && { status }),
+          ...(acknowledged !== undefined && { acknowledged: acknowledged === 'true' }),
           ...(since !== undefined && { sinceSeconds: Number(since) }),
           ...(until !== undefined && { untilSeconds: Number(until) }),
         },

@@ -1,17 +1,28 @@
-import type { RequestHandler } from 'express';
-import { findReport, listReports } from '../../models/reports.ts';
+import type { RequestHandler, Response } from 'express';
+import { renderReportCsv } from '../../core/report/csv.ts';
+import { dateOf } from '../../core/report/periods.ts';
+import { findReport, listReports, type FullReport } from '../../models/reports.ts';
+import { findTenant } from '../../models/tenants.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
-import { presentReport } from '../presenters/report.ts';
+import { presentFullReport, presentReport } from '../presenters/report.ts';
+import { REPORT_PAGE_POLICY, renderReportPage } from '../report-page/page.ts';
 import { callerOf, idOf } from '../request-context.ts';
+import type { operations } from '../schema.generated.ts';
+
+type ListQuery = NonNullable<operations['listReports']['parameters']['query']>;
+type ReadQuery = NonNullable<operations['getReport']['parameters']['query']>;
+type Format = NonNullable<ReadQuery['format']>;
 
 /** `GET /reports` */
 export function listReportsHandler({ database, config }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const { limit, after } = readPage(request);
+    const { period } = request.query as ListQuery;
     const reports = await listReports(database, {
       tenantId: callerOf(response).tenantId,
+      ...(period && { period }),
       ...(after && { before: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),
     });
@@ -20,12 +31,33 @@ export function listReportsHandler({ database, config }: ApiDependencies): Reque
   };
 }
 
-/** `GET /reports/{id}` */
-export function getReportHandler({ database }: ApiDependencies): RequestHandler {
+/** `GET /reports/{id}`, as JSON, as a table for spreadsheets, or as a page to print. */
+export function getReportHandler(dependencies: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const id = idOf(request);
-    const report = await findReport(database, { tenantId: callerOf(response).tenantId, id });
+    const { format = 'json' } = request.query as ReadQuery;
+    const report = await findReport(dependencies.database, { tenantId: callerOf(response).tenantId, id });
     if (report === null) throw notFound('report', id);
-    response.json(presentReport(report));
+    await SENDERS[format](response, report, dependencies);
   };
+}
+
+const SENDERS: Record<Format, (response: Response, report: FullReport, dependencies: ApiDependencies) => void | Promise<void>> = {
+  json: (response, report) => void response.json(presentFullReport(report)),
+  csv: (response, report) => {
+    response.set('Content-Disposition', `attachment; filename="${fileNameOf(report)}.csv"`).type('text/csv').send(renderReportCsv(report.content.monitors));
+  },
+  html: async (response, report, { database }) => {
+    const tenant = await findTenant(database, callerOf(response).tenantId);
+    // What a report says changes no more, but whose business it is may: it is asked for again.
+    response
+      .set({ 'Content-Security-Policy': REPORT_PAGE_POLICY, 'Content-Disposition': `inline; filename="${fileNameOf(report)}.html"`, 'Cache-Control': 'private, no-cache', 'Referrer-Policy': 'no-referrer' })
+      .type('html')
+      .send(renderReportPage({ report, tenantName: tenant?.name ?? '' }));
+  },
+};
+
+/** `report-week-2026-03-16`: the period by its first day. */
+function fileNameOf({ period, periodStart }: FullReport): string {
+  return `report-${period}-${dateOf(periodStart)}`;
 }

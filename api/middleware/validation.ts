@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { middleware as createValidator } from 'express-openapi-validator';
 import { badRequest } from '../api-error.ts';
-import { BASE_PATH, bodySchema, validatedPart } from '../description.ts';
+import { BASE_PATH, isBodyRequired, validatedPart } from '../description.ts';
 import type { Description } from '../description.ts';
 import { contextOf } from '../request-context.ts';
 import { explainRefusal } from '../validator-refusal.ts';
@@ -29,8 +29,7 @@ export function validation(description: Description, validateResponses: boolean)
 /** The validator misses an absent body where no field of the body is required. */
 function requireBody(description: Description): RequestHandler {
   return (request, _response, next) => {
-    const takesBody = bodySchema(description, pathOf(request), request.method) !== undefined;
-    if (takesBody && request.body === undefined) throw badRequest('the body is required');
+    if (request.body === undefined && isBodyRequired(description, pathOf(request), request.method)) throw badRequest('the body is required');
     next();
   };
 }

@@ -15,6 +15,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     url_host: channel.urlHost,
     team_name: channel.teamName,
     channel_name: channel.channelName,
+    ...(channel.type !== 'webhook' && { reports: channel.wantsReports }),
     ...(channel.lastError !== null && { last_error: channel.lastError.text, last_error_at: channel.lastError.at }),
   };
 }

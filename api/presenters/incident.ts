@@ -1,8 +1,8 @@
-import type { Incident } from '../../models/history.ts';
+import type { ListedIncident } from '../../models/history.ts';
 import type { components } from '../schema.generated.ts';
 
 /** An incident as it is shown (D-45); an open one lasts until now. */
-export function presentIncident(incident: Incident, nowMs: number): components['schemas']['Incident'] {
+export function presentIncident(incident: ListedIncident, nowMs: number): components['schemas']['Incident'] {
   const startedAt = toUnixSeconds(incident.startedAtMs);
   const resolvedAt = incident.resolvedAtMs === null ? null : toUnixSeconds(incident.resolvedAtMs);
   return {
@@ -18,6 +18,8 @@ export function presentIncident(incident: Incident, nowMs: number): components['
     resolved_at: resolvedAt,
     duration_seconds: Math.max(0, (resolvedAt ?? toUnixSeconds(nowMs)) - startedAt),
     resolution: incident.resolution,
+    acknowledged_at: incident.acknowledgedAtMs === null ? null : toUnixSeconds(incident.acknowledgedAtMs),
+    acknowledged_by: incident.acknowledgedBy,
   };
 }
 

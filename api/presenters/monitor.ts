@@ -1,12 +1,13 @@
 import type { Inability } from '../../core/agent/capability.ts';
 import type { Monitor } from '../../core/monitor.ts';
 import { statusOf } from '../../core/state.ts';
+import type { ListedMonitor } from '../../models/monitors.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
 /** A monitor as lists show it. */
-export function presentMonitor(monitor: Monitor): Schemas['Monitor'] {
+export function presentMonitor(monitor: ListedMonitor): Schemas['Monitor'] {
   return {
     id: monitor.id,
     name: monitor.name,

@@ -46,5 +46,5 @@ export async function addMonitors({ database, tenantId }: Installation, fleet: F
 
 /** A source that has said "up" for so long that another "up" is nothing new. */
 function steadyState(dueAtMs: number, downAfterFailures: number) {
-  return stepSource(null, { dueAtMs, checksVersion: 1, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 1 }, { downAfterFailures, upAfterSuccesses: 1 });
+  return stepSource(null, { dueAtMs, checksVersion: 1, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 1, phases: null, answer: null }, { downAfterFailures, upAfterSuccesses: 1 });
 }

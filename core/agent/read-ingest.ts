@@ -16,6 +16,9 @@ export type Report = {
   startedAtMs: number;
   /** When the certificate that was seen ends, Unix seconds. */
   expiresAt: number | null;
+  /** The steps of the exchange and the answer as they came: to be read as data from outside. */
+  timing: unknown;
+  answer: unknown;
 };
 
 /** What a column of results holds. */
@@ -25,8 +28,8 @@ const MOST_SECONDS = 100_000_000_000;
 const DAY_SECONDS = 86_400;
 const MAX_DAYS = MOST_SECONDS / DAY_SECONDS;
 
-/** What an agent says of a certificate: when it ends, or how many days it has left. */
-type CertificateDetail = { notAfter?: number; daysRemaining?: number };
+/** What an agent says of a certificate (when it ends, or how many days it has left) and of the exchange. */
+type Detail = { notAfter?: number; daysRemaining?: number; timing?: unknown; answer?: unknown };
 
 /** A batch that is wrong throughout is not told a thousand times. */
 const MAX_PROBLEMS = 10;
@@ -40,7 +43,7 @@ const FIELDS = {
   degraded: flag,
   ts: moment,
   reason: looseText,
-  detail: certificateOf,
+  detail: detailOf,
 };
 
 const REQUIRED = ['monitorId', 'ok', 'ts'] as const;
@@ -79,11 +82,13 @@ function readReport(value: unknown, field: string, problems: Problem[]): Report 
     httpStatus: read.httpStatus || null,
     startedAtMs: ts,
     expiresAt: expiryOf(read.detail, ts),
+    timing: read.detail?.timing ?? null,
+    answer: read.detail?.answer ?? null,
   };
 }
 
 /** Of days that are left only the day is known on which the certificate ends: the same for every result of a day. */
-function expiryOf(detail: CertificateDetail | undefined, startedAtMs: number): number | null {
+function expiryOf(detail: Detail | undefined, startedAtMs: number): number | null {
   if (detail?.notAfter !== undefined) return detail.notAfter;
   if (detail?.daysRemaining === undefined) return null;
   return (Math.floor(startedAtMs / 1000 / DAY_SECONDS) + detail.daysRemaining) * DAY_SECONDS;
@@ -110,9 +115,13 @@ function moment(...[value, field, problems]: Parameters<Check<number>>): number 
   return addProblem(problems, field, { expected: 'the start of the probe in Unix seconds', got: show(value) });
 }
 
-/** Of `detail` only the certificate is used. */
-function certificateOf(...[value, field, problems]: Parameters<Check<CertificateDetail>>): CertificateDetail | undefined {
-  return readKnownFields({ notAfter: certificateDate, daysRemaining: days }, { value, field }, problems);
+/** Of `detail` the rest is ignored. What is only for people to look at refuses no result: whatever does not fit is left out. */
+function detailOf(...[value, field, problems]: Parameters<Check<Detail>>): Detail | undefined {
+  return readKnownFields({ notAfter: certificateDate, daysRemaining: days, timing: anything, answer: anything }, { value, field }, problems);
+}
+
+function anything(value: unknown): unknown {
+  return value;
 }
 
 function days(...[value, field, problems]: Parameters<Check<number>>): number | undefined {

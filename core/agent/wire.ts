@@ -74,13 +74,17 @@ export type AgentResult = {
   detail?: AgentResultDetail;
 };
 
-/** Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date. */
+/** Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date; `answer` is the one that made the check fail, with the first failure of a monitor. */
 export type AgentResultDetail = {
   daysRemaining?: number;
   notAfter?: number | string;
   timing?: Record<string, number | null>;
   ping?: Record<string, number | null>;
+  answer?: AgentAnswer;
 };
+
+/** The start of an answer, as text: without what the check's secrets may be in (core/seen-answer.ts). */
+export type AgentAnswer = { headers?: Record<string, string>; body?: string | null; bodyWithheld?: 'secrets' | 'not_text' };
 
 /** What became of the results. Dropped ones would be dropped again. */
 export type IngestAnswer = {

@@ -4,6 +4,9 @@ import { tellDuration } from '../duration-text.ts';
 import type { ChannelMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
+import type { ReportMessage } from '../report/message.ts';
+import { tellPercent } from '../report/percent-text.ts';
+import { tellPeriod } from '../report/periods.ts';
 import type { SummaryMessage } from '../storm.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone } from './message.ts';
 import { shorten } from './shown-text.ts';
@@ -23,6 +26,8 @@ const AGENT_STATES = {
   online: { tone: 'good', word: 'Agent online' },
 } as const satisfies Record<AgentMessage['state'], { tone: ChatTone; word: string }>;
 
+const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportMessage['report']['period'], string>;
+
 /** What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since when and for how long, and where to look. */
 export function buildAlert(message: StoredMessage, nowMs: number): ChatMessage {
   switch (message.event) {
@@ -40,6 +45,8 @@ export function buildAlert(message: StoredMessage, nowMs: number): ChatMessage {
       return buildChannelAlert(message, nowMs);
     case 'summary':
       return buildSummary(message);
+    case 'report':
+      return buildReportNews(message);
     default:
       return message satisfies never;
   }
@@ -97,6 +104,22 @@ function buildSummary({ monitors, states, url }: SummaryMessage): ChatMessage {
     facts,
     link: { label: 'Open all monitors', url },
   };
+}
+
+/** A missed target is what somebody has to act on; anything else is for information. */
+function buildReportNews({ report, monitors, uptime_percent: uptime, incidents, sla_met: met, sla_missed: missed, worst_monitors: worst, url }: ReportMessage): ChatMessage {
+  const period = tellPeriod({ period: report.period, startSeconds: report.period_start, endSeconds: report.period_end });
+  const named = worst.map((monitor) => `${shorten(monitor.name, CHAT_CAPS.place)} (${tellPercent(monitor.uptime_percent, 'no time counted')})`);
+  const facts = [
+    ...(met + missed === 0 ? [] : fact('SLA', missed === 0 ? `met by all ${met}` : `missed by ${missed} of ${met + missed}`)),
+    ...fact('Worst', named.join(', ')),
+  ];
+  const text = `${uptime === null ? 'No time counted' : `${tellPercent(uptime, '')} uptime`} over ${tellCount(monitors, 'monitor')}, ${incidents === 0 ? 'no incidents' : tellCount(incidents, 'incident')}`;
+  return { tone: missed > 0 ? 'warning' : 'neutral', title: `${REPORT_TITLES[report.period]}: ${period}`, text, facts, link: { label: 'Open the report', url } };
+}
+
+function tellCount(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 function fact(label: string, value: string | null): ChatFact[] {

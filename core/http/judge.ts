@@ -16,14 +16,20 @@ export function looksAtBody({ bodyMatch, checkSpec }: HttpExpectation): boolean 
   return Boolean(bodyMatch) || Boolean(checkSpec.assertions?.some(({ source }) => PARTS[source] === 'body'));
 }
 
+/** True for a status that does not take a check down by itself. */
+export function expectsStatus({ expectedStatus }: Pick<HttpExpectation, 'expectedStatus'>, status: number): boolean {
+  const expected = parseExpectedStatus(expectedStatus ?? DEFAULT_EXPECTED_STATUS);
+  return expected.ok && matchesStatus(expected.value, status);
+}
+
 /** The verdict on one http observation, in D-21's order: transport, status, body_match, content assertions as listed, then response_time and cert_expiry as listed, which only degrade. */
 export function judgeHttp(
   { target, observation, search }: { target: HttpExpectation; observation: HttpObservation; search: PatternSearch },
 ): Judgement {
   if (observation.outcome === 'failed') return judgeFailure(observation);
 
-  const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
-  if (!isExpected(expected, observation.status)) {
+  if (!expectsStatus(target, observation.status)) {
+    const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
     return { verdict: 'down', cause: `status_${observation.status}`, reason: `HTTP ${observation.status} instead of ${expected}` };
   }
   if (target.bodyMatch && !observation.body?.includes(target.bodyMatch)) {
@@ -46,11 +52,6 @@ const PARTS = {
 // D-20 names these two failures itself. Their opposites, an answer too fast and a certificate too long-lived, are not
 // what the names say and keep the family's name.
 const OWN_CAUSES: Readonly<Record<string, Cause>> = { 'response_time lt': 'slow', 'cert_expiry gt': 'cert_expiring' };
-
-function isExpected(expression: string, status: number): boolean {
-  const expected = parseExpectedStatus(expression);
-  return expected.ok && matchesStatus(expected.value, status);
-}
 
 function judgeAssertions(assertions: readonly Assertion[], asserted: AssertedAnswer): Judgement {
   const content = assertions.filter(({ source }) => PARTS[source] !== 'measure');

@@ -23,6 +23,10 @@ export type HttpAnswered = Measured & {
   body: string | null;
   /** True when the body was longer than what is kept of it. */
   bodyTruncated: boolean;
+  /** The first kilobyte of the body, its content coding undone, for people who look into a failure; null where nothing was read. */
+  bodyStart: Uint8Array | null;
+  /** True when something secret was sent on the way, which the answer may repeat. */
+  hadSecrets: boolean;
 };
 
 /** An exchange that brought no answer that could be judged; `reason` is a sentence for people without secrets. */

@@ -10,6 +10,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   enabled: CreationOptional<boolean>;
   status: ChannelStatus;
   allMonitors: boolean;
+  wantsReports: CreationOptional<boolean>;
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
   channelName: CreationOptional<string | null>;
@@ -31,6 +32,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     enabled: DataTypes.BOOLEAN,
     status: { type: DataTypes.TEXT, allowNull: false },
     allMonitors: { type: DataTypes.BOOLEAN, allowNull: false },
+    wantsReports: DataTypes.BOOLEAN,
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,
     channelName: DataTypes.TEXT,

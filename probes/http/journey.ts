@@ -1,10 +1,10 @@
 import type { CertificateFacts, HttpAnswered, HttpFailed } from '../../core/http/observation.ts';
+import { isLatin1, KEPT_BODY_BYTES } from '../../core/seen-answer.ts';
 import type { FixedCause, Phases } from '../../core/verdict.ts';
 import type { HttpAnswer, HttpExchange } from '../../net/http-client.ts';
 
 const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
-const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
 
 /** What one check measures from its start over all of its hops. */
 export class HttpJourney {
@@ -25,15 +25,18 @@ export class HttpJourney {
     }
   }
 
-  /** The observation of an answer that ends the journey; its body is null unless it was read. */
-  answered({ status, headers, body, truncated }: HttpAnswer, isBodyRead: boolean): HttpAnswered {
+  /** The observation of an answer that ends the journey; its body is null unless it was read. What a glimpse of the body takes is not measured. */
+  async answered({ status, headers, body, truncated, glimpse }: HttpAnswer, { isBodyRead, hadSecrets }: { isBodyRead: boolean; hadSecrets: boolean }): Promise<HttpAnswered> {
+    const measured = this.#measured();
     return {
-      ...this.#measured(),
+      ...measured,
       outcome: 'answered',
       status,
       headers,
       body: isBodyRead ? decodeText(body, headers['content-type']) : null,
       bodyTruncated: truncated,
+      bodyStart: isBodyRead ? body.subarray(0, KEPT_BODY_BYTES) : ((await glimpse) ?? null),
+      hadSecrets,
     };
   }
 
@@ -70,5 +73,5 @@ function add(a: number | null, b: number | null): number | null {
 /** UTF-8 unless the answer says Latin-1. A byte-order mark says UTF-8 whatever the header does, and is no part of the text: JSON with one would be none. */
 function decodeText(bytes: Buffer, contentType: string | undefined): string {
   if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.length))) return bytes.toString('utf8', BYTE_ORDER_MARK.length);
-  return bytes.toString(contentType !== undefined && LATIN_1.test(contentType) ? 'latin1' : 'utf8');
+  return bytes.toString(isLatin1(contentType) ? 'latin1' : 'utf8');
 }

@@ -248,6 +248,8 @@ test('a hint to recheck is followed: one probe more, in time, and none that the 
   const afterMs = (second ?? 0) - (first ?? 0);
   t.true(afterMs >= 1500 && afterMs < 3500, `${afterMs} ms after the first`);
   t.is(target.hits('/a'), 2);
+  // Of a failure that goes on the service needs no answer any more.
+  t.deepEqual(server.taken().map(({ detail }) => Object.hasOwn(detail as object, 'answer')), [true, false]);
 });
 
 test('all four types are measured, an icmp monitor where the machine can', async (t) => {

@@ -1,5 +1,6 @@
 import test from 'ava';
 import type { Observation } from '../../core/observation.ts';
+import type { SeenAnswer } from '../../core/seen-failure.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import { assign } from '../../agent/assignment.ts';
 import { createCheck } from '../../agent/check.ts';
@@ -12,10 +13,10 @@ const DOWN: Judgement = { verdict: 'down', cause: 'status_503', reason: 'HTTP 50
 
 function http(overrides: object = {}): Observation {
   const certificate = { subject: 'a.example', issuer: 'CA', validFrom: 1_700_000_000, validTo: 1_800_864_000 };
-  return { type: 'http', outcome: 'answered', startedAt: AT_MS, latencyMs: 23.6, phases: PHASES, certificate, status: 200, headers: {}, body: null, bodyTruncated: false, ...overrides } as Observation;
+  return { type: 'http', outcome: 'answered', startedAt: AT_MS, latencyMs: 23.6, phases: PHASES, certificate, status: 200, headers: {}, body: null, bodyTruncated: false, bodyStart: null, hadSecrets: false, ...overrides } as Observation;
 }
 
-const measured = (observation: Observation | null, judgement: Judgement) => resultOf({ monitorId: 'mon_1', startedAtMs: AT_MS, observation, judgement });
+const measured = (observation: Observation | null, judgement: Judgement) => resultOf({ monitorId: 'mon_1', startedAtMs: AT_MS, observation, judgement, answer: null });
 
 test('a good http check is told with its status, times and certificate, and without cause or reason', (t) => {
   t.deepEqual(measured(http(), UP), {
@@ -56,6 +57,14 @@ for (const [observation, detail] of DETAILS) {
   });
 }
 
+test('the answer that made a check fail goes along, without its status, which has a field of its own', (t) => {
+  const answer = { status: 503, headers: { server: 'nginx' }, body: 'Back soon' };
+  const told = (given: SeenAnswer | null) => resultOf({ monitorId: 'mon_1', startedAtMs: AT_MS, observation: http({ status: 503 }), judgement: DOWN, answer: given }).detail?.answer;
+  t.deepEqual(told(answer), { headers: { server: 'nginx' }, body: 'Back soon' });
+  t.deepEqual(told({ ...answer, body: null, bodyWithheld: 'secrets' }), { headers: { server: 'nginx' }, bodyWithheld: 'secrets' });
+  t.is(told(null), undefined);
+});
+
 const assignment = assign(
   { monitorId: 'mon_1', sourceKey: 'agt_1', type: 'http', target: 'http://127.0.0.1:9/', intervalSeconds: 60, timeoutMs: 5000, method: 'GET', expectedStatus: '2xx', followRedirects: true, checkSpec: {} },
   { outcome: 'opened', secrets: {} },
@@ -69,6 +78,16 @@ function checker(overrides: Partial<Parameters<typeof createCheck>[0]> = {}) {
 
 test('a check is judged by what its monitor expects', async (t) => {
   t.like(await checker().check(assignment), { monitorId: 'mon_1', startedAtMs: AT_MS, judgement: { verdict: 'down', cause: 'status_500' } });
+});
+
+test('of a failing answer is kept what may be; of a good one, and where the self-check says that it does not count, nothing', async (t) => {
+  const seen = { status: 500, headers: { server: 'nginx' }, bodyStart: Buffer.from('Oops') };
+  const answerOf = async (observation: object, overrides: Partial<Parameters<typeof createCheck>[0]> = {}) =>
+    (await checker({ probe: () => Promise.resolve(http(observation)), ...overrides }).check(assignment)).answer;
+  t.deepEqual(await answerOf(seen), { status: 500, headers: { server: 'nginx' }, body: 'Oops' });
+  t.like(await answerOf({ ...seen, hadSecrets: true }), { body: null, bodyWithheld: 'secrets' });
+  t.is(await answerOf({ ...seen, status: 200 }), null);
+  t.is(await answerOf(seen, { selfCheck: () => Promise.resolve({ verdict: 'none', cause: null, reason: 'Cut off' }) }), null);
 });
 
 test('a probe that crashes is no vote, and told as our bug', async (t) => {

@@ -114,6 +114,55 @@ test('an agent is told nothing of an empty list, and at most 1000 results are ta
   t.is(submittedBy(api, agent).length, 1000);
 });
 
+test('the steps of an exchange are kept with failures and now and then a success, in whole milliseconds', async (t) => {
+  const { api } = t.context;
+  const { agent, id } = await workingAgent(api, { interval_seconds: 60 });
+  const slot = Math.floor(nowSeconds() / 600) * 600 - 600;
+  const timing = { dnsMs: 1.4, connectMs: null, firstByteMs: 12.6, total: 14 };
+  const results = [
+    { monitorId: id, ok: true, ts: slot + 20, detail: { timing } },
+    { monitorId: id, ok: true, ts: slot + 80, detail: { timing } },
+    { monitorId: id, ok: false, cause: 'timeout', ts: slot + 140, detail: { timing } },
+    { monitorId: id, ok: false, cause: 'timeout', ts: slot + 200, detail: { timing: 'soon' } },
+    { monitorId: id, ok: false, cause: 'timeout', ts: slot + 260 },
+  ];
+  t.is((await agent.post('ingest', { results })).status, 200);
+  const phases = { dnsMs: 1, connectMs: null, tlsMs: null, firstByteMs: 13, downloadMs: null };
+  t.deepEqual(submittedBy(api, agent).map((result) => result.phases), [phases, null, phases, null, null]);
+});
+
+test('the answer behind a failure is kept, cleaned; of a good result and of another form it is left out', async (t) => {
+  const { api } = t.context;
+  const { agent, id } = await workingAgent(api);
+  const ts = nowSeconds();
+  const detail = { answer: { headers: { Server: 'nginx', 'set-cookie': 'a=b', location: '/a?b=c' }, body: `Down\u0000 ${'x'.repeat(5000)}` } };
+  const results = [
+    { monitorId: id, ok: false, cause: 'status_503', httpStatus: 503, ts, detail: { answer: { ...detail.answer, body: `Down ${'x'.repeat(5000)}` } } },
+    { monitorId: id, ok: false, cause: 'status_503', httpStatus: 503, ts: ts + 1, detail },
+    { monitorId: id, ok: true, httpStatus: 200, ts: ts + 2, detail },
+    { monitorId: id, ok: false, cause: 'status_503', ts: ts + 3, detail: { answer: [1] } },
+    { monitorId: id, ok: false, cause: 'unsupported_by_agent', ts: ts + 4, detail },
+  ];
+  t.is((await agent.post('ingest', { results })).status, 200);
+  const headers = { server: 'nginx', location: '/a' };
+  t.deepEqual(submittedBy(api, agent).map(({ answer }) => answer), [
+    { status: 503, headers, body: `Down ${'x'.repeat(1019)}` },
+    { status: 503, headers, body: null, bodyWithheld: 'not_text' },
+    null,
+    null,
+    null,
+  ]);
+});
+
+test('of a monitor with secrets an agent may say what it likes: nothing that may repeat them is kept', async (t) => {
+  const { api } = t.context;
+  const { agent, id } = await workingAgent(api, { check_spec: { request: { secretHeaders: { 'X-Key': 'canary' } } } });
+  await agent.post('pull', { capabilities: ALL, publicKey: Buffer.alloc(32, 9).toString('base64') });
+  const answer = { headers: { server: 'nginx', 'x-echo': 'canary' }, body: 'canary' };
+  await agent.post('ingest', { results: [{ monitorId: id, ok: false, cause: 'status_500', httpStatus: 500, ts: nowSeconds(), detail: { answer } }] });
+  t.like(submittedBy(api, agent)[0], { verdict: 'down', answer: { status: 500, headers: { server: 'nginx' }, body: null, bodyWithheld: 'secrets' } });
+});
+
 const GOOD = { monitorId: 'mon_x', ok: true, ts: 1 };
 const BAD: readonly (readonly [string, unknown, RegExp])[] = [
   ['no object', [], /^the body must be an object, got a list$/],

@@ -3,7 +3,7 @@ import { createResultBatches } from '../../api/agents/result-batches.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
 
 function results(count: number, agentNo: number): ResultPayload[] {
-  return Array.from({ length: count }, (_, index) => ({ monitorNo: index, agentNo, checksVersion: 1, dueAtMs: 1, finishedAtMs: 2, verdict: 'up', cause: null, reason: null, latencyMs: 1, httpStatus: 200 }));
+  return Array.from({ length: count }, (_, index) => ({ monitorNo: index, agentNo, checksVersion: 1, dueAtMs: 1, finishedAtMs: 2, verdict: 'up', cause: null, reason: null, latencyMs: 1, httpStatus: 200, phases: null, answer: null }));
 }
 
 /** A queue that takes a batch when it is let go on. */

@@ -23,7 +23,7 @@ test('every described operation below /v1 is routed where the description says',
   const described = Object.entries(paths).flatMap(([path, item]) =>
     METHODS.filter((method) => item[method] !== undefined && item.servers === undefined && path !== '/openapi.json').map((method) => `${method} ${path}`),
   );
-  const routed = Object.values(ROUTES).map(({ method, path }) => `${method} ${path.replace(':id', '{id}')}`);
+  const routed = Object.values(ROUTES).map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
   t.deepEqual(routed.toSorted(), described.toSorted());
 });
 

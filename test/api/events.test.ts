@@ -91,6 +91,7 @@ function changeTo(to: Change['to']): Change {
         { ...source, agentNo: 2, name: 'home-lab', standing: 'offline', vote: 'down', fresh: false },
       ],
     },
+    failures: [{ agentNo: 1, gauge: 'failing', first: failed, seen: { phases: null, answer: { status: 503, headers: { server: 'seen' }, body: 'seen' } } }],
   };
 }
 

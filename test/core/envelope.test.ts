@@ -145,6 +145,7 @@ function changeOf(overrides: Partial<Change>): Change {
     cause: 'status_500',
     reason: 'Answered 500 (seen from 2 of 3 places)',
     evidence: evidenceOf([['hanoi', 'down', FAILED], ['frankfurt', 'down', FAILED], ['oregon', 'up', WELL]]),
+    failures: [],
     ...overrides,
   };
 }

@@ -35,6 +35,8 @@ function sent(agentNo: number, second: number, verdict: Vote): Sent {
     reason: bad ? 'Timed out' : null,
     httpStatus: null,
     latencyMs: 20,
+    phases: null,
+    answer: null,
   };
 }
 

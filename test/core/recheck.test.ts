@@ -6,7 +6,7 @@ import { stepSource, voteOf, type SourceState, type VotedResult } from '../../co
 import type { Vote } from '../../core/verdict.ts';
 
 function result(dueAtMs: number, verdict: Vote, checksVersion = 2): VotedResult {
-  return { dueAtMs, checksVersion, verdict, cause: null, reason: null, httpStatus: null, latencyMs: null };
+  return { dueAtMs, checksVersion, verdict, cause: null, reason: null, httpStatus: null, latencyMs: null, phases: null, answer: null };
 }
 
 /** A source that saw these verdicts, one a minute. */

@@ -1,11 +1,11 @@
 import test from 'ava';
-import { stepSource, voteOf, type SourceState, type VotedResult } from '../../core/source-state.ts';
+import { firstFailureOf, stepSource, voteOf, type SourceState, type VotedResult } from '../../core/source-state.ts';
 import type { Verdict, Vote } from '../../core/verdict.ts';
 
 const THRESHOLDS = { downAfterFailures: 2, upAfterSuccesses: 2 };
 
 function result(dueAtMs: number, verdict: Vote, checksVersion = 1): VotedResult {
-  return { dueAtMs, checksVersion, verdict, cause: verdict === 'up' ? null : `cause_${dueAtMs}`, reason: null, httpStatus: null, latencyMs: 5 };
+  return { dueAtMs, checksVersion, verdict, cause: verdict === 'up' ? null : `cause_${dueAtMs}`, reason: null, httpStatus: null, latencyMs: 5, phases: null, answer: null };
 }
 
 function after(verdicts: readonly Vote[]): SourceState | null {
@@ -104,3 +104,26 @@ test('what a source says of its missing vote is renewed when it changes, and gon
   t.like(second.abstention, { reason: 'that', inARow: 2 });
   t.is(stepSource(second, result(4, 'up'), THRESHOLDS).abstention, null);
 });
+
+const FIRSTS: readonly { verdicts: Vote[]; gauge: string | null; first: number | null }[] = [
+  { verdicts: [], gauge: null, first: null },
+  { verdicts: ['up', 'none'], gauge: null, first: null },
+  { verdicts: ['up', 'down'], gauge: 'impaired', first: 2 },
+  { verdicts: ['up', 'down', 'up'], gauge: null, first: null },
+  { verdicts: ['up', 'down', 'none', 'down'], gauge: 'failing', first: 2 },
+  { verdicts: ['up', 'down', 'down', 'down'], gauge: 'failing', first: 2 },
+  { verdicts: ['up', 'down', 'down', 'up'], gauge: 'failing', first: 2 },
+  { verdicts: ['up', 'down', 'up', 'down', 'down'], gauge: 'failing', first: 4 },
+  { verdicts: ['up', 'degraded', 'degraded'], gauge: 'impaired', first: 2 },
+  { verdicts: ['up', 'degraded', 'degraded', 'down'], gauge: 'impaired', first: 2 },
+  { verdicts: ['up', 'degraded', 'degraded', 'down', 'down'], gauge: 'failing', first: 4 },
+  { verdicts: ['up', 'degraded', 'down'], gauge: 'impaired', first: 2 },
+  { verdicts: ['up', 'down', 'down', 'degraded', 'degraded'], gauge: 'impaired', first: 2 },
+  { verdicts: ['up', 'down', 'down', 'up', 'up'], gauge: null, first: null },
+];
+for (const { verdicts, gauge, first } of FIRSTS) {
+  test(`the first failure after ${verdicts.join(' ') || 'nothing'} is ${first === null ? 'none' : `number ${first}, of what makes it ${gauge}`}`, (t) => {
+    const found = firstFailureOf(after(verdicts));
+    t.deepEqual([found?.gauge ?? null, found?.evidence.atMs ?? null], [gauge, first]);
+  });
+}

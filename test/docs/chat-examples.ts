@@ -4,6 +4,7 @@ import type { ChatMessage } from '../../core/chat/message.ts';
 import { buildTestNote } from '../../core/chat/notes.ts';
 import { buildAdvisoryMessage } from '../../core/domain/advisory-message.ts';
 import type { MonitorMessage, StoredMessage } from '../../core/envelope.ts';
+import { buildReportMessage } from '../../core/report/message.ts';
 import { fillSummary, openSummary } from '../../core/storm.ts';
 
 /** The kinds of messages that chats get; of agents only webhooks hear. */
@@ -41,6 +42,19 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     ...Array.from({ length: 14 }, (_, index) => ({ name: `shop-${index + 1}`, state: 'down' as const })),
     ...Array.from({ length: 3 }, (_, index) => ({ name: `blog-${index + 1}`, state: 'up' as const })),
   ]),
+  report: buildReportMessage({
+    id: 'rep_01m7z4j8s2c6f0g4h9k3n7q1tw',
+    window: { period: 'week', startSeconds: Date.UTC(2026, 2, 2) / 1000, endSeconds: Date.UTC(2026, 2, 9) / 1000 },
+    summary: {
+      monitors: 17, incidents: 6, uptime_percent: 99.981, down_seconds: 1953, sla_met: 11, sla_missed: 1,
+      worst_monitors: [
+        { id: SHOP.id, name: SHOP.name, uptime_percent: 99.702, down_seconds: 1800, incidents: 3 },
+        { id: 'mon_01m7yx2h5v8b1d4g7j0m3q6s9w', name: 'Blog', uptime_percent: 99.974, down_seconds: 153, incidents: 2 },
+        { id: 'mon_01m7yx6k1n4q7t0w3z6c9f2h5j', name: 'Search', uptime_percent: 100, down_seconds: 0, incidents: 1 },
+      ],
+    },
+    publicUrl,
+  }),
 };
 
 /** One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an owner asks for. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { Client } from 'pg';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { until } from '../helpers/until.ts';
@@ -45,6 +46,7 @@ test('secrets are used by the probe and the webhook, and stand nowhere in answer
     request.on('end', () => {
       arrived.push(JSON.stringify(request.headers));
       response.statusCode = status;
+      for (const name of ['X-Echo', 'Server', 'Location']) response.setHeader(name, `/${request.headers['x-key']}?${request.headers.authorization}`);
       // A target that echoes what it was sent is how secrets come back.
       response.end(arrived.slice(-2).join());
     });
@@ -86,6 +88,8 @@ test('secrets are used by the probe and the webhook, and stand nowhere in answer
   await call('PATCH', `/v1/monitors/${id}`, { name: 'Shop 2', check_spec: { request: { preserveSecretHeaders: true, auth: { type: 'basic' }, bodySecret: true, preserveBody: true } } });
   status = 200;
   await until(() => receiver.received.filter(({ event }) => event === 'monitor.up').length > 1, { timeoutMs: 20_000 });
+  status = 500;
+  await until(() => receiver.received.some(({ body }) => body.includes('status_500')), { timeoutMs: 20_000 });
 
   const basic = Buffer.from(`user:${CANARY.password}`).toString('base64');
   const everythingSent = arrived.join('\n');
@@ -94,6 +98,8 @@ test('secrets are used by the probe and the webhook, and stand nowhere in answer
   const reads = await Promise.all(['/monitors', `/monitors/${id}`, '/overview', '/incidents', `/monitors/${id}/incidents`, '/channels', '/agents', '/reports'].map((path) => call('GET', `/v1${path}`)));
   const board = await fetch(`${url}/queues/api/queues?status=latest&jobsPerPage=100`, { headers: { Authorization: `Basic ${Buffer.from(`x:${password}`).toString('base64')}` } });
   const { databaseUrl } = JSON.parse(await readFile(join(directory, 'data', 'runtime.json'), 'utf8')) as { databaseUrl: string };
+  const evidence = await withClient(databaseUrl, async (client) => (await client.query<{ seen: { answer: object } }>('SELECT seen FROM incident_evidence')).rows);
+  t.true(evidence.length > 0 && evidence.every(({ seen }) => JSON.stringify(seen.answer).includes('"bodyWithheld":"secrets"')), 'what was seen is kept, without what may be secret');
   const places = {
     answers: [created, ...reads].join('\n'),
     logs: service.output(),

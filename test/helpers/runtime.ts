@@ -115,6 +115,8 @@ export function resultOf(monitor: Pick<Monitor, 'no'>, agent: Pick<Agent, 'no'>,
     reason: isUp ? null : 'HTTP 503 instead of 2xx',
     latencyMs: 12,
     httpStatus: isUp ? 200 : 503,
+    phases: null,
+    answer: null,
     ...given,
   };
 }

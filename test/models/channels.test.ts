@@ -44,6 +44,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     urlHost: 'hooks.example:8443',
     teamName: null,
     channelName: null,
+    wantsReports: false,
     lastError: null,
     createdAt: 1_700_000_000,
   });

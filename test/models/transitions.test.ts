@@ -59,5 +59,5 @@ test('a recovery that is dated before its incident ends it where it began', asyn
 
 function changeTo(to: MonitorState, atMs: number): Change {
   const evidence = { tally: { sources: 1, votes: 1, needed: 1, down: 1, impaired: 1 }, quorum: 1, sources: [] };
-  return { from: 'up', to, atMs, detectedAtMs: atMs + 1, cause: null, reason: `${to} at ${atMs}`, evidence };
+  return { from: 'up', to, atMs, detectedAtMs: atMs + 1, cause: null, reason: `${to} at ${atMs}`, evidence, failures: [] };
 }

@@ -43,7 +43,7 @@ export type CheckWork = { region: string; probe: Probe; selfCheckHosts?: readonl
 
 /** Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish. */
 export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts = [] }: CheckWork): { stop: () => Promise<void> } {
-  const { database, backend, queues, metrics, log, now } = runtime;
+  const { database, backend, queues, metrics, log, now, noteDoing } = runtime;
   const certificates = createCertificateNotes({
     store: (seen) => storeCertificates(database, seen),
     waitMs: CERTIFICATES_WAIT_MS,
@@ -69,7 +69,11 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
   };
   const keepTicks = createChecker(dependencies);
   const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }), dependencies);
-  const work = ({ data, id = '' }: Job<CheckJob | LookJob>) => ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));
+  const work = async ({ data, id = '' }: Job<CheckJob | LookJob>) => {
+    const outcome = await ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));
+    if (outcome.checks > 0) await noteDoing('checks', now());
+    return outcome;
+  };
   const worker = backend.createWorker<CheckJob | LookJob>(checkQueueName(region), work, {
     concurrency: JOBS_AT_ONCE,
     lockDurationMs: LOCK_MS,

@@ -2,6 +2,8 @@ import type { PatternSearch } from '../../core/http/assertion-check.ts';
 import { judgeObservation } from '../../core/judge.ts';
 import { planStart, startOffsetMs } from '../../core/phases.ts';
 import type { SchedulePhase } from '../../core/schedule.ts';
+import { isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
+import { keepsPhases, phasesOf } from '../../core/seen-failure.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
@@ -50,7 +52,7 @@ export function createLooker(takeLooks: (agentNo: number) => Promise<DueCheck[]>
   return async (agentNo) => {
     const outcomes: CheckedOutcome[] = [];
     for (let due = await takeLooks(agentNo); due.length > 0; due = await takeLooks(agentNo)) {
-      outcomes.push(...(await Promise.all(due.map((check) => runCheck(check, { agentNo, dueAtMs: dependencies.now() }, dependencies)))));
+      outcomes.push(...(await Promise.all(due.map((check) => runCheck(check, { agentNo, dueAtMs: dependencies.now(), intervalSeconds: null }, dependencies)))));
     }
     return summarise(outcomes);
   };
@@ -66,15 +68,17 @@ async function keepTick(check: DueCheck, { place, phaseBeginsAtMs }: Tick, depen
   const startAtMs = planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
   if (startAtMs === null) return null;
   await dependencies.waitUntil(startAtMs);
-  return await runCheck(check, { agentNo, dueAtMs }, dependencies);
+  return await runCheck(check, { agentNo, dueAtMs, intervalSeconds }, dependencies);
 }
 
-type Due = { agentNo: number; dueAtMs: number };
+/** `intervalSeconds` is null for a look between two ticks: a good one keeps no phases. */
+type Due = { agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
-async function runCheck(check: DueCheck, { agentNo, dueAtMs }: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
+async function runCheck(check: DueCheck, { agentNo, dueAtMs, intervalSeconds }: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
   const { startedAtMs, observation, judgement: measured } = await dependencies.gate(() => measure(check, dependencies));
   const { selfCheck } = dependencies;
   const judgement = selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
+  const { verdict } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
   const result: ResultPayload = {
     monitorNo: check.monitorNo,
@@ -82,11 +86,13 @@ async function runCheck(check: DueCheck, { agentNo, dueAtMs }: Due, dependencies
     checksVersion: check.checksVersion,
     dueAtMs,
     finishedAtMs: dependencies.now(),
-    verdict: judgement.verdict,
+    verdict,
     cause: judgement.cause,
     reason: judgement.reason,
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
+    phases: keepsPhases({ verdict, dueAtMs }, intervalSeconds ?? 0) ? phasesOf(observation) : null,
+    answer: isFirstFailure(verdict, check.badVote) ? seenAnswerOf({ target: check.target, observation }) : null,
   };
   dependencies.onCheck({ check, result, observation, latenessMs: startedAtMs - dueAtMs });
   await dependencies.batcher.add(result, result.verdict !== 'up' || !check.isUp);

@@ -51,5 +51,5 @@ export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided
 function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingSight): MeasuredResult {
   const { verdict, cause, reason } = judgeHeartbeat({ observation, settings });
   const latencyMs = observation.latencyMs === null ? null : Math.min(observation.latencyMs, MAX_LATENCY_MS);
-  return { monitorNo, agentNo, checksVersion, dueAtMs: observation.startedAt, verdict, cause, reason, latencyMs, httpStatus: null };
+  return { monitorNo, agentNo, checksVersion, dueAtMs: observation.startedAt, verdict, cause, reason, latencyMs, httpStatus: null, phases: null, answer: null };
 }

@@ -36,6 +36,7 @@ export async function reconcile({ database, queues, metrics, now, log }: Runtime
   });
   if (mended === null) return { schedules: 0, deliveries: 0 };
   metrics.schedulesMended(mended.schedules);
+  metrics.deliveriesMended(mended.deliveries);
   if (mended.schedules + mended.deliveries > 0) log.info(mended, 'queue.mended');
   return mended;
 }

@@ -1,14 +1,14 @@
 import { isFresh, reconsider, type Change } from '../../core/monitor-state.ts';
 import { freshnessMs, undecidedMs } from '../../core/quorum.ts';
 import { listDoubtfulMonitors, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
-import { markDone } from '../../models/service-marks.ts';
+import { watchService } from '../../models/service-gaps.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { announce } from '../announce.ts';
 import { recordChanges, type RecordedChanges } from '../record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Sweeps further apart than this mean that we ourselves stood still, in milliseconds. */
-const MAX_GAP_MS = 60_000;
+/** Monitors edited within the last so many milliseconds are decided anew. */
+const EDITED_MS = 60_000;
 
 /** With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their sources. */
 const BEHIND_MS = 5000;
@@ -24,9 +24,11 @@ const CHUNK = 200;
 export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
   const { database } = runtime;
   const startMs = runtime.now();
-  const watchingSinceMs = await markDone(runOn(database.pool), { name: 'sweep', nowMs: startMs, maxGapMs: MAX_GAP_MS });
-  const isBehind = await isEvaluationBehind(runtime, startMs);
-  const doubtful = await listDoubtfulMonitors(runOn(database.pool), { nowMs: startMs, editedSinceSeconds: Math.floor((startMs - MAX_GAP_MS) / 1000) });
+  const oldestResultsAtMs = await findOldestResults(runtime);
+  const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });
+  // While the queue is away it is not known what waits in it.
+  const isBehind = oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
+  const doubtful = await listDoubtfulMonitors(runOn(database.pool), { nowMs: startMs, editedSinceSeconds: Math.floor((startMs - EDITED_MS) / 1000) });
   let transitions = 0;
   for (let start = 0; start < doubtful.length; start += CHUNK) {
     const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), { watchingSinceMs, isBehind });
@@ -40,15 +42,30 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
 /** What a silence is worth that a sweep finds. */
 type Watching = { watchingSinceMs: number; isBehind: boolean };
 
-/** True also where the queue is away: what waits in it is not known then. */
-async function isEvaluationBehind({ queues, log }: Runtime, nowMs: number): Promise<boolean> {
+/** Undefined where the queue could not be asked. */
+async function findOldestResults({ queues, log }: Runtime): Promise<number | null | undefined> {
   try {
-    const oldestAtMs = await queues.oldestResultsAtMs();
-    return oldestAtMs !== null && nowMs - oldestAtMs > BEHIND_MS;
+    return await queues.oldestResultsAtMs();
   } catch (error) {
     log.warn({ err: error }, 'sweep.queue_not_seen');
-    return true;
+    return undefined;
   }
+}
+
+/** Tells and counts the gaps that this look found, and returns since when we have been watching without one. */
+async function watchOurselves({ database, metrics, log }: Runtime, seen: Parameters<typeof watchService>[1]): Promise<number> {
+  const { watchingSinceMs, begun, ended } = await watchService(database, seen);
+  for (const { kind, startMs } of begun) {
+    metrics.serviceGapBegan(kind);
+    log.error({ kind, started_at: startMs }, 'service.gap_began');
+  }
+  for (const { kind, startMs, endMs } of ended) {
+    // Of the clock's gaps nobody was there to see the beginning.
+    if (kind === 'clock') metrics.serviceGapBegan(kind);
+    metrics.serviceGapEnded(kind, endMs - startMs);
+    log.warn({ kind, started_at: startMs, ended_at: endMs, duration_ms: endMs - startMs }, 'service.gap_ended');
+  }
+  return watchingSinceMs;
 }
 
 function decideChunk(runtime: Runtime, monitorNos: readonly number[], watching: Watching): Promise<RecordedChanges & { turned: TurnedSource[] }> {

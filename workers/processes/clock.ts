@@ -10,6 +10,8 @@ const TIMETABLE = {
   retention: '7 27 * * * *',
   advisories: '17 * * * * *',
   registries: '7 37 4 * * *',
+  rollups: '47 * * * * *',
+  reports: '40 */5 * * * *',
 } as const satisfies Record<Chore, string>;
 
 /** Starts the clock, which only enqueues; every chore also runs once at the start. */

@@ -8,12 +8,14 @@ import { adviseOfExpiries } from '../maintain/advisories.ts';
 import { keepPartitions } from '../maintain/partitions.ts';
 import { reconcile } from '../maintain/reconcile.ts';
 import { refreshRegistries } from '../maintain/registries.ts';
+import { makeReports } from '../maintain/reports.ts';
 import { retainHistory } from '../maintain/retention.ts';
+import { rollUp } from '../maintain/rollups.ts';
 import { sweep } from '../maintain/sweep.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** Two chores of different kinds may run side by side. */
-const CHORES_AT_ONCE = 2;
+/** One of each kind at a time: the sweep must never wait for a long one, or it takes the wait for a stand-still of the service. */
+const CHORES_AT_ONCE = CHORES.length;
 
 /** Renewed while a chore runs; a killed worker's chore comes back after this. */
 const LOCK_MS = 15_000;
@@ -25,7 +27,8 @@ export type MaintainOptions = { allowPrivateNetwork: boolean; whoisServer: { hos
 export function startMaintain(runtime: Runtime, options: MaintainOptions): RunningProcess {
   const { backend, log, metrics, now } = runtime;
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(runtime.database), now });
-  const chores = openChores(runtime, { ...options, knowDomain: domains.know });
+  const stopping = new AbortController();
+  const chores = openChores(runtime, { ...options, knowDomain: domains.know, signal: stopping.signal });
   const worker = backend.createWorker<MaintainJob>(
     QUEUES.maintain,
     async (job) => {
@@ -48,15 +51,17 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
   return {
     name: 'maintain',
     async stop() {
+      stopping.abort();
       await worker.close();
       await domains.close();
     },
   };
 }
 
-type ChoreTools = Pick<MaintainOptions, 'rdapBootstrapUrl'> & { knowDomain: KnowDomain };
+/** `signal` is aborted when the process stops: chores of many steps begin no other one. */
+type ChoreTools = Pick<MaintainOptions, 'rdapBootstrapUrl'> & { knowDomain: KnowDomain; signal: AbortSignal };
 
-function openChores(runtime: Runtime, { rdapBootstrapUrl, knowDomain }: ChoreTools): Record<Chore, () => Promise<object>> {
+function openChores(runtime: Runtime, { rdapBootstrapUrl, knowDomain, signal }: ChoreTools): Record<Chore, () => Promise<object>> {
   // The operator has chosen this one address (D-30); the guard is for what others name.
   const http = createHttpClient({ allowPrivateNetwork: true });
   return {
@@ -66,5 +71,7 @@ function openChores(runtime: Runtime, { rdapBootstrapUrl, knowDomain }: ChoreToo
     retention: () => retainHistory(runtime),
     advisories: () => adviseOfExpiries(runtime, knowDomain),
     registries: () => refreshRegistries(runtime, { url: rdapBootstrapUrl, http }),
+    rollups: () => rollUp(runtime, { signal }),
+    reports: () => makeReports(runtime, { signal }),
   };
 }

@@ -4,7 +4,7 @@ import { judgeReport } from '../../../core/agent/judge-report.ts';
 import type { Report } from '../../../core/agent/read-ingest.ts';
 import { CAUSES } from '../../../core/verdict.ts';
 
-const REPORT: Report = { monitorId: 'mon_1', ok: false, degraded: false, cause: null, reason: null, latencyMs: null, httpStatus: null, startedAtMs: 1, expiresAt: null };
+const REPORT: Report = { monitorId: 'mon_1', ok: false, degraded: false, cause: null, reason: null, latencyMs: null, httpStatus: null, startedAtMs: 1, expiresAt: null, timing: null, answer: null };
 const ABLE = { name: 'lab', inability: null };
 
 const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [

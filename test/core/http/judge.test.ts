@@ -14,7 +14,7 @@ function answer(overrides: Partial<HttpAnswered> = {}): HttpAnswered {
   return {
     type: 'http', outcome: 'answered', startedAt: STARTED_AT, latencyMs: 120,
     phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
-    certificate: null, status: 200, headers: {}, body: null, bodyTruncated: false, ...overrides,
+    certificate: null, status: 200, headers: {}, body: null, bodyTruncated: false, bodyStart: null, hadSecrets: false, ...overrides,
   };
 }
 

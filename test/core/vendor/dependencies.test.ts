@@ -11,6 +11,7 @@ const CHANGE: Change = {
   cause: 'status_503',
   reason: 'HTTP 503 instead of 2xx',
   evidence: { tally: { sources: 1, votes: 1, needed: 1, down: 1, impaired: 1 }, quorum: 1, sources: [] },
+  failures: [],
 };
 const DEPENDENCIES: Dependency[] = [
   { id: 'mon_1', name: 'Stripe', state: 'up' },

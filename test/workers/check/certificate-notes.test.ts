@@ -13,7 +13,7 @@ const TARGET = 'https://shop.example/';
 function checkOf(monitorNo: number, given: { target?: string; warnDays?: number } = {}): DueCheck {
   const { target = TARGET, warnDays = 30 } = given;
   const checkSpec = warnDays > 0 ? { domain: { warnDays } } : {};
-  return { monitorNo, monitorId: `mon_${monitorNo}`, name: 'Shop', checksVersion: 1, target: httpTarget({ target, checkSpec }), isUp: true, hasItsSecrets: true };
+  return { monitorNo, monitorId: `mon_${monitorNo}`, name: 'Shop', checksVersion: 1, target: httpTarget({ target, checkSpec }), isUp: true, badVote: null, hasItsSecrets: true };
 }
 
 function observed(validTo: number | null, outcome: 'answered' | 'failed' = 'answered'): HttpObservation {
@@ -25,7 +25,7 @@ function observed(validTo: number | null, outcome: 'answered' | 'failed' = 'answ
     certificate: validTo === null ? null : { subject: 'shop.example', issuer: 'Authority', validFrom: 0, validTo },
   } as const;
   if (outcome === 'failed') return { ...measured, outcome, cause: 'cert_expired', reason: 'The certificate has expired' };
-  return { ...measured, outcome, status: 200, headers: {}, body: null, bodyTruncated: false };
+  return { ...measured, outcome, status: 200, headers: {}, body: null, bodyTruncated: false, bodyStart: null, hadSecrets: false };
 }
 
 /** Notes that keep what they are told to store, in a store that can be away. */

@@ -22,11 +22,13 @@ function answered(status: number): Observation {
     headers: {},
     body: null,
     bodyTruncated: false,
+    bodyStart: null,
+    hadSecrets: false,
   };
 }
 
 function dueCheck(monitorNo: number): DueCheck {
-  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), isUp: true, hasItsSecrets: true };
+  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), isUp: true, badVote: null, hasItsSecrets: true };
 }
 
 /** A checker in a time that stands where the test put it; waiting for a moment moves it there. */
@@ -77,6 +79,31 @@ test('a probe that crashes is no vote, is told, and costs the others nothing', a
   t.is(crashed.length, 1);
   const lost = submitted[0]?.find(({ verdict }) => verdict === 'none');
   t.like(lost, { cause: null, httpStatus: null, latencyMs: null });
+});
+
+test('failures keep their phases, good results those of their first tick in ten minutes', async (t) => {
+  const phases = { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 2, downloadMs: null };
+  const keptAt = async (phaseMs: number, status: number) => {
+    const { check, submitted } = checkerAt(phaseMs - 300, { probe: () => Promise.resolve(answered(status)) });
+    await check(PLACE, phaseMs);
+    return submitted.flat().map((result) => result.phases);
+  };
+  const slotMs = Math.floor(PHASE_MS / 600_000) * 600_000;
+  t.deepEqual(await keptAt(slotMs, 200), [phases, phases, phases]);
+  t.deepEqual(await keptAt(slotMs + 60_000, 200), [null, null, null]);
+  t.deepEqual(await keptAt(slotMs + 60_000, 503), [phases, phases, phases]);
+});
+
+test('the answer goes along with a failure that can be the first of its source, and with no other result', async (t) => {
+  const votes = [null, 'degraded', 'down'] as const;
+  const listDueChecks = () => Promise.resolve(votes.map((badVote, index) => ({ ...dueCheck(index + 1), badVote })));
+  const answersTo = async (status: number) => {
+    const { check, submitted } = checkerAt(PHASE_MS - 300, { listDueChecks, probe: () => Promise.resolve(answered(status)) });
+    await check(PLACE, PHASE_MS);
+    return submitted.flat().toSorted((a, b) => a.monitorNo - b.monitorNo).map(({ answer }) => answer?.status ?? null);
+  };
+  t.deepEqual(await answersTo(503), [503, 503, null]);
+  t.deepEqual(await answersTo(200), [null, null, null]);
 });
 
 test('a monitor whose secrets cannot be read is no vote and is not probed; those beside it are', async (t) => {

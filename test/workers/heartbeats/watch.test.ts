@@ -231,6 +231,45 @@ test.serial('while no web process listens nobody is called missed, and afterward
   t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: 390 });
 });
 
+for (const comesFirst of ['the watch', 'the door'] as const) {
+  test.serial(`after a stop of the whole service, or of PostgreSQL, nobody is missed for it, where ${comesFirst} is first to be back`, async (t) => {
+    const { runtime, add, take, watch, live, reopen, changes } = await stage(t);
+    const [stopS, backS] = [40, 1840];
+    const shapes = [[5, 1], [30, 0], [60, 30], [60, 600], [300, 10], [1800, 60], [3600, 60], [86_400, 3600]] as const;
+    const heartbeats: { heartbeat: TestHeartbeat; pinged: number; interval: number; grace: number }[] = [];
+    for (const [interval, grace] of shapes) {
+      for (const pinged of [stopS - 4, stopS - 0.5]) {
+        const heartbeat = await add({ intervalSeconds: interval, heartbeatGraceSeconds: grace });
+        await take(pinged, heartbeat);
+        heartbeats.push({ heartbeat, pinged, interval, grace });
+      }
+    }
+    await live(stopS - 0.5, stopS);
+    t.true(changes().every(({ to }) => to === 'up'));
+    if (comesFirst === 'the watch') await watch(backS);
+    const forgiven = await reopen(backS);
+    t.is(forgiven, heartbeats.filter(({ pinged, interval, grace }) => pinged + interval - grace <= backS).length);
+    for (let second = backS; second < backS + 5; second += 0.5) await watch(second);
+    t.true(changes().every(({ to }) => to === 'up'));
+    await live(backS + 0.5, backS + 95);
+    const missed = changes().filter(({ to }) => to === 'down').map(({ at }) => at - backS);
+    t.deepEqual(missed.toSorted((a, b) => a - b), [6, 6, 30, 30, 90, 90], 'who goes on being silent has a whole interval and grace from the return');
+    for (const { heartbeat, interval } of heartbeats) if (interval >= 300) t.is(await stateOf(runtime, heartbeat), 'up');
+  });
+}
+
+test.serial('a restart of everything but web forgives nothing: pings that were taken count, and who was silent is told, from when it was due', async (t) => {
+  const { runtime, add, take, live, watch, reopen, changes } = await stage(t);
+  const [goesOn, stopped] = [await add(), await add()];
+  for (const heartbeat of [goesOn, stopped]) await take(1, heartbeat);
+  await live(1, 2);
+  for (let second = 61; second < 1800; second += 60) await take(second, goesOn);
+  for (let second = 4; second <= 1800; second += HELD_EVERY) t.is(await reopen(second), 0);
+  await watch(1800);
+  t.deepEqual(changes().slice(2), [{ to: 'down', cause: 'heartbeat_missed', at: 91 }]);
+  t.is(await stateOf(runtime, goesOn), 'up');
+});
+
 test.serial('a stretch without a web process forgives only heartbeats whose ping may have fallen into it', async (t) => {
   const { runtime, add, take, live, reopen } = await stage(t);
   const [soon, far, missedBefore] = [await add(), await add({ intervalSeconds: 600 }), await add({ intervalSeconds: 5, heartbeatGraceSeconds: 1 })];

@@ -1,0 +1,89 @@
+import type { RequestHandler } from 'express';
+import type { ListedIncident } from '../../models/history.ts';
+import { listEvidence } from '../../models/incident-evidence.ts';
+import { acknowledgeIncident, addIncidentNote, deleteIncidentNote, listIncidentNotes, MOST_NOTES, unacknowledgeIncident, type IncidentNote } from '../../models/incident-notes.ts';
+import { findIncident, listIncidentDeliveries, listIncidentTransitions, type IncidentTransition } from '../../models/incidents.ts';
+import { accept, conflict, notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { readAcknowledgement, readNote } from '../note-input.ts';
+import { presentIncident } from '../presenters/incident.ts';
+import { presentIncidentDetail, presentNote } from '../presenters/incident-detail.ts';
+import { callerOf, idOf } from '../request-context.ts';
+
+/** Entries of each list of an incident that are shown at the most. */
+const MOST_SHOWN = 500;
+
+/** `GET /incidents/{id}` */
+export function getIncidentHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const incident = await findIncident(database, key);
+    if (incident === null) throw notFound('incident', key.id);
+    const [transitions, evidence, notes] = await Promise.all([
+      listIncidentTransitions(database, incident, MOST_SHOWN + 1),
+      listEvidence(database, incident.id),
+      listIncidentNotes(database, incident.id),
+    ]);
+    const deliveries = await listIncidentDeliveries(database, incident, { untilMs: decidedOverAtMs(incident, transitions), limit: MOST_SHOWN + 1 });
+    response.json(presentIncidentDetail({ incident, transitions, evidence, deliveries, notes }, { nowMs: now(), mostShown: MOST_SHOWN }));
+  };
+}
+
+/** `POST /incidents/{id}/acknowledge` */
+export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const text = accept(readAcknowledgement(request.body));
+    const { tokenName: name } = callerOf(response);
+    const nowMs = now();
+    const note = text === null ? null : { id: makeId('note'), author: name, text, createdAtMs: nowMs };
+    const incident = await acknowledgeIncident(database, key, { name, nowMs, note });
+    if (incident === null) throw notFound('incident', key.id);
+    if (incident === 'full') throw isFull(key.id);
+    response.json(presentIncident(incident, nowMs));
+  };
+}
+
+/** `DELETE /incidents/{id}/acknowledge` */
+export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const incident = await unacknowledgeIncident(database, key);
+    if (incident === null) throw notFound('incident', key.id);
+    response.json(presentIncident(incident, now()));
+  };
+}
+
+/** `POST /incidents/{id}/notes` */
+export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const note: IncidentNote = { id: makeId('note'), author: callerOf(response).tokenName, text: accept(readNote(request.body)), createdAtMs: now() };
+    const { outcome } = await addIncidentNote(database, key, note);
+    if (outcome === 'unknown_incident') throw notFound('incident', key.id);
+    if (outcome === 'full') throw isFull(key.id);
+    response.status(201).json(presentNote(note));
+  };
+}
+
+/** `DELETE /incidents/{id}/notes/{note_id}` */
+export function deleteIncidentNoteHandler({ database }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const noteId = idOf(request, 'note_id');
+    if (!(await deleteIncidentNote(database, key, noteId))) {
+      throw (await findIncident(database, key)) === null ? notFound('incident', key.id) : notFound('note', noteId);
+    }
+    response.status(204).end();
+  };
+}
+
+/** Something may be sent as long as it is not decided that the incident is over, which is later than it was over in the world; null where that is not known. */
+function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly IncidentTransition[]): number | null {
+  const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MOST_SHOWN;
+  return hasEnding ? (transitions.at(-1)?.detectedAtMs ?? null) : null;
+}
+
+function isFull(id: string): Error {
+  return conflict(`incident ${id} has its ${MOST_NOTES} notes: delete one first`);
+}

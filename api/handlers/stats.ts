@@ -1,0 +1,98 @@
+import type { RequestHandler } from 'express';
+import { PLAN_LIMITS } from '../../core/plans.ts';
+import { measureStates, measureSteps, type StateHistory } from '../../core/sla.ts';
+import { nameAgents } from '../../models/agent-names.ts';
+import { readStatistics } from '../../models/monitor-statistics.ts';
+import { findMeasuredMonitor } from '../../models/monitors.ts';
+import { listServiceGaps } from '../../models/service-gaps.ts';
+import { listIncidentSpans, readStateHistories } from '../../models/state-history.ts';
+import type { SeriesPoint } from '../../models/statistics.ts';
+import { runOn } from '../../models/sql.ts';
+import { notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { requireWholeNumbers } from '../pagination.ts';
+import { presentPoint, presentServiceGap, presentSla, presentSources, presentTotals, presentUptimeDay } from '../presenters/stats.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import type { components, operations } from '../schema.generated.ts';
+import { edgesOf, readStatsWindow, STEP_MS } from '../stats-window.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+const DEFAULT_DAYS = 90;
+
+type StatsQuery = NonNullable<operations['getMonitorStats']['parameters']['query']>;
+type UptimeQuery = NonNullable<operations['getMonitorUptime']['parameters']['query']>;
+
+/** `GET /monitors/{id}/stats` */
+export function getMonitorStatsHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const caller = callerOf(response);
+    const monitor = await findMeasuredMonitor(database, { tenantId: caller.tenantId, id: idOf(request) });
+    if (monitor === null) throw notFound('monitor', idOf(request));
+    requireWholeNumbers(request, ['from', 'to']);
+    const { from, to, resolution, by_source: bySource } = request.query as StatsQuery;
+    const nowMs = now();
+    const asked = { ...(from !== undefined && { from: Number(from) }), ...(to !== undefined && { to: Number(to) }), ...(resolution !== undefined && { resolution }) };
+    const window = readStatsWindow(asked, { nowMs, resultDays: PLAN_LIMITS[caller.plan].resultDays });
+    const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
+    // Burn rates look back a day from the window's end, also where the window is shorter.
+    const judged = { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) };
+    const [{ total, points }, history] = await Promise.all([
+      readStatistics(database, { monitorNo: monitor.no, ...span, stepMs: STEP_MS[window.resolution] }),
+      readHistory(database, monitor, judged),
+    ]);
+    const agents = await nameAgents(database, [...new Set(points.map(({ agentNo }) => agentNo))]);
+    const seconds = measureStates({ ...history, ...span });
+    const sla = presentSla(monitor.slaTarget, {
+      window: seconds,
+      hour: measureStates({ ...history, fromMs: span.toMs - HOUR_MS, toMs: span.toMs }),
+      day: measureStates({ ...history, fromMs: span.toMs - DAY_MS, toMs: span.toMs }),
+    });
+    const edges = edgesOf(window).map((edge) => edge * 1000);
+    const steps = measureSteps(history, edges);
+    const stepMs = STEP_MS[window.resolution];
+    const byStep = Map.groupBy(points, ({ atMs }) => atMs);
+    response.json({
+      monitor_id: monitor.id,
+      ...window,
+      totals: presentTotals(total, seconds, sla),
+      sources: presentSources(points, agents),
+      series: steps.map((ofStep, index) => {
+        const atMs = Math.floor((edges[index] ?? 0) / stepMs) * stepMs;
+        const inStep: readonly SeriesPoint[] = byStep.get(atMs) ?? [];
+        const point = presentPoint({ at: atMs / 1000, points: inStep, seconds: ofStep });
+        return bySource === '1' || bySource === 'true' ? { ...point, sources: presentSources(inStep, agents) } : point;
+      }),
+      service_gaps: history.gaps.filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs).map(presentServiceGap),
+    } satisfies components['schemas']['MonitorStats']);
+  };
+}
+
+/** `GET /monitors/{id}/uptime` */
+export function getMonitorUptimeHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const monitor = await findMeasuredMonitor(database, { tenantId: callerOf(response).tenantId, id: idOf(request) });
+    if (monitor === null) throw notFound('monitor', idOf(request));
+    requireWholeNumbers(request, ['days']);
+    const days = Number((request.query as UptimeQuery).days ?? DEFAULT_DAYS);
+    const nowMs = now();
+    const today = Math.floor(nowMs / DAY_MS);
+    const edges = [...Array.from({ length: days }, (_, index) => (today - days + 1 + index) * DAY_MS), nowMs];
+    const span = { fromMs: edges[0] ?? 0, toMs: nowMs, nowMs };
+    const [history, incidents] = await Promise.all([readHistory(database, monitor, span), listIncidentSpans(database, { monitorId: monitor.id, ...span })]);
+    const steps = measureSteps(history, edges);
+    const open = edges.slice(0, -1).map((dayMs) => incidents.filter(({ startMs, endMs }) => startMs < dayMs + DAY_MS && (endMs === null || endMs > dayMs || startMs === dayMs)).length);
+    response.json({
+      monitor_id: monitor.id,
+      days: steps.map((seconds, index) => presentUptimeDay({ dayMs: edges[index] ?? 0, seconds, incidents: open[index] ?? 0 })),
+    } satisfies components['schemas']['UptimeDays']);
+  };
+}
+
+type History = Omit<StateHistory, 'gaps'> & { gaps: Awaited<ReturnType<typeof listServiceGaps>> };
+
+async function readHistory(database: ApiDependencies['database'], monitor: { id: string; createdAt: number }, span: { fromMs: number; toMs: number; nowMs: number }): Promise<History> {
+  const [histories, gaps] = await Promise.all([readStateHistories(database, { ...span, monitorIds: [monitor.id] }), listServiceGaps(runOn(database.pool), span)]);
+  return { transitions: histories.get(monitor.id) ?? [], createdAtMs: monitor.createdAt * 1000, gaps };
+}

@@ -1,0 +1,46 @@
+import type { Phases } from '../../core/verdict.ts';
+import type { NamedAgent } from '../../models/agent-names.ts';
+import type { KeptCheck } from '../../models/check-record.ts';
+import type { KeptPing } from '../../models/ping-record.ts';
+import type { components } from '../schema.generated.ts';
+
+type Schemas = components['schemas'];
+
+/** A result as it is shown. */
+export function presentCheck(check: KeptCheck): Schemas['Check'] {
+  return {
+    at: check.atMs / 1000,
+    source: check.source,
+    verdict: check.verdict,
+    cause: check.cause,
+    reason: check.reason,
+    http_status: check.httpStatus,
+    latency_ms: check.latencyMs,
+    phases: check.phases === null ? null : presentPhases(check.phases),
+  };
+}
+
+/** What happened of a heartbeat, in the shape of a result. */
+export function presentPing(ping: KeptPing, service: NamedAgent | null): Schemas['Check'] {
+  return {
+    at: ping.atMs / 1000,
+    source: { id: service?.id ?? null, name: service?.name ?? null },
+    verdict: ping.verdict,
+    cause: ping.cause,
+    reason: ping.reason,
+    http_status: null,
+    latency_ms: ping.durationMs,
+    phases: null,
+    ping: ping.kind,
+    exit_status: ping.exitStatus,
+  };
+}
+
+/** Phases as they are shown, to a tenth of a millisecond; null where a step did not happen. */
+export function presentPhases({ dnsMs, connectMs, tlsMs, firstByteMs, downloadMs }: Partial<Phases>): Schemas['PhasesMs'] {
+  return { dns_ms: tenths(dnsMs), connect_ms: tenths(connectMs), tls_ms: tenths(tlsMs), first_byte_ms: tenths(firstByteMs), download_ms: tenths(downloadMs) };
+}
+
+function tenths(ms: number | null | undefined): number | null {
+  return ms === null || ms === undefined ? null : Math.round(ms * 10) / 10;
+}

@@ -1,0 +1,73 @@
+/** How long a report is about: an ISO week from Monday 00:00, or a calendar month; both UTC. */
+export type ReportPeriod = 'week' | 'month';
+
+/** A period with its first second and the one after its last, in Unix seconds. */
+export type ReportWindow = { period: ReportPeriod; startSeconds: number; endSeconds: number };
+
+/** A day in seconds; there are no other ones in UTC as Unix counts it. */
+export const DAY_SECONDS = 86_400;
+
+/** How many ended periods of each kind are made up for at most. */
+export const MOST_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;
+
+/** The Monday after Unix time began on a Thursday. */
+const FIRST_MONDAY_SECONDS = 4 * DAY_SECONDS;
+
+/** The period of that kind that a moment (Unix seconds) lies in. */
+export function periodAround(period: ReportPeriod, atSeconds: number): ReportWindow {
+  if (period === 'month') return monthOf(new Date(atSeconds * 1000));
+  const weeks = Math.floor((atSeconds - FIRST_MONDAY_SECONDS) / (7 * DAY_SECONDS));
+  const startSeconds = FIRST_MONDAY_SECONDS + weeks * 7 * DAY_SECONDS;
+  return { period, startSeconds, endSeconds: startSeconds + 7 * DAY_SECONDS };
+}
+
+/** The periods that have ended by now, at most `MOST_PERIODS_BACK` of each kind: the one that ended first comes first, a week before a month. */
+export function endedPeriods(nowMs: number): ReportWindow[] {
+  const nowSeconds = Math.floor(nowMs / 1000);
+  return [...endedOf('week', nowSeconds), ...endedOf('month', nowSeconds)].toSorted((a, b) => a.endSeconds - b.endSeconds || b.startSeconds - a.startSeconds);
+}
+
+/** The first seconds of a period's days, and its end. */
+export function dayEdges({ startSeconds, endSeconds }: ReportWindow): number[] {
+  const days = Math.round((endSeconds - startSeconds) / DAY_SECONDS);
+  return Array.from({ length: days + 1 }, (_, day) => startSeconds + day * DAY_SECONDS);
+}
+
+/** The date of a moment (Unix seconds), `2026-03-16`. */
+export function dateOf(atSeconds: number): string {
+  return new Date(atSeconds * 1000).toISOString().slice(0, 10);
+}
+
+const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'] as const;
+
+/** A period as people say it: `March 2026`, `16 to 22 March 2026`, `29 December 2025 to 4 January 2026`. */
+export function tellPeriod({ period, startSeconds, endSeconds }: ReportWindow): string {
+  const first = partsOf(startSeconds);
+  if (period === 'month') return `${first.month} ${first.year}`;
+  const last = partsOf(endSeconds - DAY_SECONDS);
+  const end = `${last.day} ${last.month} ${last.year}`;
+  if (first.year !== last.year) return `${first.day} ${first.month} ${first.year} to ${end}`;
+  return first.month === last.month ? `${first.day} to ${end}` : `${first.day} ${first.month} to ${end}`;
+}
+
+function partsOf(atSeconds: number): { day: number; month: string; year: number } {
+  const date = new Date(atSeconds * 1000);
+  return { day: date.getUTCDate(), month: MONTHS[date.getUTCMonth()] ?? '', year: date.getUTCFullYear() };
+}
+
+function endedOf(period: ReportPeriod, nowSeconds: number): ReportWindow[] {
+  const ended: ReportWindow[] = [];
+  // The present one has not ended, whatever second of it this is.
+  let endSeconds = periodAround(period, nowSeconds).startSeconds;
+  while (ended.length < MOST_PERIODS_BACK[period]) {
+    const window = periodAround(period, endSeconds - 1);
+    ended.push(window);
+    endSeconds = window.startSeconds;
+  }
+  return ended;
+}
+
+function monthOf(date: Date): ReportWindow {
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return { period: 'month', startSeconds: Date.UTC(year, month, 1) / 1000, endSeconds: Date.UTC(year, month + 1, 1) / 1000 };
+}

@@ -1,0 +1,38 @@
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
+/** A stretch of time in Unix milliseconds, the end excluded. */
+export type Span = { fromMs: number; toMs: number };
+
+/** What a window is read from: single results, roll-ups of hours, roll-ups of days. */
+export type Spans = { raw: Span[]; hours: Span[]; days: Span[] };
+
+/**
+ * Cuts a window into whole UTC days, whole hours and the rest, without holes and overlaps. Only what ends by `rolledUntilMs`, a whole hour, is
+ * read from roll-ups. `coarsest` is the longest roll-up that may be used: none, or days only where hours are not asked for one by one.
+ */
+export function cutWindow({ fromMs, toMs }: Span, { rolledUntilMs, coarsest }: { rolledUntilMs: number; coarsest: 'raw' | 'hour' | 'day' }): Spans {
+  const hours = whole({ fromMs, toMs: Math.min(toMs, rolledUntilMs) }, HOUR_MS);
+  if (coarsest === 'raw' || hours === null) return { raw: filled([{ fromMs, toMs }]), hours: [], days: [] };
+  const raw = around({ fromMs, toMs }, hours);
+  const days = coarsest === 'day' ? whole(hours, DAY_MS) : null;
+  if (days === null) return { raw, hours: [hours], days: [] };
+  return { raw, hours: around(hours, days), days: [days] };
+}
+
+/** The part of a span that consists of whole steps; null where there is none. */
+function whole({ fromMs, toMs }: Span, stepMs: number): Span | null {
+  const span = { fromMs: Math.ceil(fromMs / stepMs) * stepMs, toMs: Math.floor(toMs / stepMs) * stepMs };
+  return span.fromMs < span.toMs ? span : null;
+}
+
+function around(outer: Span, inner: Span): Span[] {
+  return filled([
+    { fromMs: outer.fromMs, toMs: inner.fromMs },
+    { fromMs: inner.toMs, toMs: outer.toMs },
+  ]);
+}
+
+function filled(spans: readonly Span[]): Span[] {
+  return spans.filter(({ fromMs, toMs }) => fromMs < toMs);
+}

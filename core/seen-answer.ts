@@ -1,0 +1,146 @@
+import { cleanText } from './clean-text.ts';
+import type { HttpAnswered } from './http/observation.ts';
+import type { CheckTarget, MonitorSecrets } from './monitor.ts';
+import { isRecord } from './monitor-input/checks.ts';
+import type { Observation } from './observation.ts';
+import type { SeenAnswer } from './seen-failure.ts';
+import type { Verdict, Vote } from './verdict.ts';
+
+/** So much of a body is kept, in bytes. */
+export const KEPT_BODY_BYTES = 1024;
+
+/** Bounds of the headers that are kept: how many, and characters of a name, a value and all together. */
+const MAX_HEADERS = 30;
+const MAX_NAME = 64;
+const MAX_VALUE = 200;
+const MAX_ALL = 2048;
+
+/** Credentials by their very name: such a header is not kept from any answer. */
+const TELLING_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
+
+/** What a server says of itself, whatever it was sent: kept also from answers to checks with secrets, which other headers may echo. */
+const HARMLESS_NAMES = new Set([
+  'server', 'date', 'age', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding', 'connection', 'retry-after', 'location', 'via', 'x-cache',
+  'x-served-by', 'cf-cache-status', 'cf-ray', 'cache-control', 'expires', 'last-modified', 'allow', 'strict-transport-security',
+]);
+
+/** Headers whose value is a URL: what follows its path may carry credentials. */
+const URL_NAMES = new Set(['location', 'content-location', 'refresh', 'link', 'referer']);
+
+const TEXT_TYPE = /^(?:text\/|application\/(?:[\w.+-]*[+-])?(?:json|xml|javascript|yaml|problem|graphql|x-www-form-urlencoded)\b)/i;
+const LATIN_1 = /charset\s*=\s*"?(?:iso-8859-1|latin1|windows-1252)\b/i;
+
+/** True where an http answer says that its text is Latin-1 rather than UTF-8. */
+export function isLatin1(contentType: string | undefined): boolean {
+  return contentType !== undefined && LATIN_1.test(contentType);
+}
+
+/**
+ * Whether an answer to a check with this verdict can be the first failure of its source, which so far says `vote` (null = nothing bad is
+ * known of it): of a failure that goes on, the answer is not needed any more.
+ */
+export function isFirstFailure(verdict: Vote, vote: Verdict | null): boolean {
+  if (verdict === 'down') return vote !== 'down';
+  return verdict === 'degraded' && vote !== 'down' && vote !== 'degraded';
+}
+
+/** What may be kept of the answer that a failing observation saw; null where none came, or nothing was read of it. */
+export function seenAnswerOf({ target, observation }: { target: CheckTarget; observation: Observation | null }): SeenAnswer | null {
+  switch (observation?.type) {
+    case 'http':
+      return observation.outcome === 'answered' ? httpAnswer(observation, target.secrets) : null;
+    case 'tcp':
+      return observation.outcome === 'connected' && observation.answer !== null ? bareAnswer(observation.answer.text, target) : null;
+    case 'udp':
+      return observation.outcome === 'replied' ? bareAnswer(observation.reply, target) : null;
+    default:
+      return null;
+  }
+}
+
+/** An answer that an agent reports, made fit to be kept like those of our own; null where nothing of it is. What does not fit is left out. */
+export function cleanAnswer(reported: unknown, { status, hasSecrets }: { status: number | null; hasSecrets: boolean }): SeenAnswer | null {
+  if (!isRecord(reported)) return null;
+  const { headers, body, bodyWithheld } = reported;
+  const kept = cleanHeaders(isRecord(headers) ? headers : {}, hasSecrets);
+  if (hasSecrets) return { status, headers: kept, body: null, bodyWithheld: 'secrets' };
+  if (bodyWithheld === 'secrets' || bodyWithheld === 'not_text') return { status, headers: kept, body: null, bodyWithheld };
+  if (typeof body !== 'string') return { status, headers: kept, body: null };
+  return { status, headers: kept, ...withheldIfNoText(shownText(body.slice(0, KEPT_BODY_BYTES).toWellFormed())) };
+}
+
+function httpAnswer({ status, headers, bodyStart, hadSecrets }: HttpAnswered, secrets: MonitorSecrets): SeenAnswer {
+  const kept = cleanHeaders(headers, hadSecrets);
+  if (hadSecrets) return { status, headers: withoutEchoes(kept, secrets), body: null, bodyWithheld: 'secrets' };
+  if (bodyStart === null) return { status, headers: kept, body: null };
+  return { status, headers: kept, ...withheldIfNoText(readText(bodyStart, oneValue(headers['content-type']))) };
+}
+
+function bareAnswer(text: string, { checkSpec }: CheckTarget): SeenAnswer {
+  if (checkSpec.transport?.payloadSecret) return { status: null, headers: {}, body: null, bodyWithheld: 'secrets' };
+  // Bytes that are no UTF-8 are told apart by what stands in their place.
+  const shown = text.includes('\uFFFD') ? null : shownText(text.slice(0, KEPT_BODY_BYTES).toWellFormed());
+  return { status: null, headers: {}, ...withheldIfNoText(shown) };
+}
+
+function withheldIfNoText(body: string | null): Pick<SeenAnswer, 'body' | 'bodyWithheld'> {
+  return body === null ? { body, bodyWithheld: 'not_text' } : { body };
+}
+
+function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: boolean): Record<string, string> {
+  const kept: [string, string][] = [];
+  let size = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    const key = cleanText(name, MAX_NAME).toLowerCase();
+    if (key === '' || TELLING_NAME.test(key) || (hasSecrets && !HARMLESS_NAMES.has(key))) continue;
+    const text = headerText(key, oneValue(value));
+    size += key.length + text.length;
+    if (kept.length === MAX_HEADERS || size > MAX_ALL) break;
+    kept.push([key, text]);
+  }
+  return Object.fromEntries(kept);
+}
+
+function headerText(name: string, value: string | undefined): string {
+  const text = value ?? '';
+  return cleanText(URL_NAMES.has(name) ? withoutQuery(text) : text, MAX_VALUE);
+}
+
+function oneValue(value: unknown): string | undefined {
+  if (Array.isArray(value)) return value.filter((one) => typeof one === 'string').join(', ');
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A URL up to the end of its path, without a user. */
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/@]*@/i, '$1//');
+}
+
+/** Even a harmless header is left out where it repeats a secret: a path can hold one as well. */
+function withoutEchoes(headers: Readonly<Record<string, string>>, { secretHeaders, auth, body }: MonitorSecrets): Record<string, string> {
+  const values = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body, auth && basicOf(auth)];
+  const secrets = values.flatMap((value) => (value ? [value, encodeURIComponent(value.toWellFormed())] : []));
+  return Object.fromEntries(Object.entries(headers).filter(([, text]) => !secrets.some((secret) => text.includes(secret))));
+}
+
+/** The credentials of basic authentication, as they are sent. */
+function basicOf({ username = '', password = '' }: NonNullable<MonitorSecrets['auth']>): string {
+  return btoa(String.fromCodePoint(...new TextEncoder().encode(`${username}:${password}`)));
+}
+
+/** The start of a body as text; null where it is none: by its type, by its bytes, or for a NUL in it. Half a character at the end is left out. */
+function readText(bytes: Uint8Array, contentType: string | undefined): string | null {
+  if (bytes.length === 0) return '';
+  if (contentType !== undefined && contentType !== '' && !TEXT_TYPE.test(contentType.trim())) return null;
+  try {
+    const decoder = isLatin1(contentType) ? new TextDecoder('latin1') : new TextDecoder('utf-8', { fatal: true });
+    return shownText(decoder.decode(bytes.subarray(0, KEPT_BODY_BYTES), { stream: true }));
+  } catch {
+    return null;
+  }
+}
+
+/** Null for what has a NUL, which no text has; other control characters but those of lines are replaced. */
+function shownText(text: string): string | null {
+  return text.includes('\0') ? null : text.replaceAll(/[^\P{Cc}\t\n\r]/gu, '\uFFFD');
+}

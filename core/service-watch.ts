@@ -1,0 +1,95 @@
+/** What of us stood still: what tells the duties when, the checks, or deciding what they said. */
+export const GAP_KINDS = ['clock', 'checks', 'evaluation'] as const;
+export type GapKind = (typeof GAP_KINDS)[number];
+
+/** A stretch in which we stood still, in Unix milliseconds. */
+export type ServiceGap = { kind: GapKind; startMs: number; endMs: number };
+
+/** Kinds that go on while the watch itself is awake. */
+export type OngoingKind = Exclude<GapKind, 'clock'>;
+
+/** Standing still for longer than this is a gap, in milliseconds: a restart or a deploy is shorter. */
+export const MAX_STANDSTILL_MS = 60_000;
+
+/** What was known of the service's doings after the look before. Moments are Unix milliseconds, null = never. */
+export type WatchedService = {
+  /** The newest look, and the first of those that came without a gap until it. */
+  sweptAtMs: number | null;
+  resumedAtMs: number | null;
+  /** When a check, and a batch of results, was newly seen through; up to ten seconds older than the truth. */
+  checkedAtMs: number | null;
+  evaluatedAtMs: number | null;
+  /** Since when checks at most this far apart have been due; null while none are. */
+  due: Due | null;
+  /** Since when a gap of each kind has lasted. */
+  openSinceMs: Readonly<Record<OngoingKind, number | null>>;
+};
+
+export type Due = { sinceMs: number; intervalSeconds: number };
+
+/** What a look sees. `shortestIntervalSeconds` null: no check is due at all. `oldestResultsAtMs` null: none wait; undefined: the queue could not be asked. */
+export type ServiceSight = { nowMs: number; shortestIntervalSeconds: number | null; oldestResultsAtMs: number | null | undefined };
+
+/** What follows from a look: since when we have been watching without a gap, what is due, and the gaps that ended and began. */
+export type WatchStep = { watchingSinceMs: number; due: Due | null; ended: ServiceGap[]; begun: { kind: OngoingKind; startMs: number }[] };
+
+/**
+ * One look at our own doings, which are worth a look every ten seconds (docs/accounting.md, Service gaps). Looks too far apart are a gap of
+ * the clock, which ends whatever else was open: it covers everything from there on. The others are measured from the newest of what was
+ * seen through, the end of the clock's gap, and when there was anything to do. A time that goes backwards is no gap.
+ */
+export function stepWatch(before: WatchedService, sight: ServiceSight): WatchStep {
+  const { nowMs } = sight;
+  const { sweptAtMs } = before;
+  const stoodStill = sweptAtMs !== null && nowMs - sweptAtMs > MAX_STANDSTILL_MS;
+  const watchingSinceMs = stoodStill ? nowMs : (before.resumedAtMs ?? nowMs);
+  const due = stepDue(before.due, sight);
+  const step: WatchStep = { watchingSinceMs, due, ended: [], begun: [] };
+  const startsMs = { checks: checksStoodSince({ ...before, due }, { ...sight, watchingSinceMs }), evaluation: evaluationStoodSince(before, { ...sight, watchingSinceMs }) };
+  const endsMs = { checks: checksEndedAt(before, sight), evaluation: evaluationEndedAt(before, sight) };
+  for (const kind of ['checks', 'evaluation'] as const) {
+    const openMs = before.openSinceMs[kind];
+    const endMs = stoodStill ? sweptAtMs : endsMs[kind];
+    if (openMs !== null && endMs === null) continue;
+    if (openMs !== null && endMs !== null) step.ended.push({ kind, startMs: openMs, endMs: Math.max(openMs, endMs) });
+    const startMs = startsMs[kind];
+    if (startMs !== null) step.begun.push({ kind, startMs });
+  }
+  if (stoodStill) step.ended.push({ kind: 'clock', startMs: sweptAtMs, endMs: nowMs });
+  return step;
+}
+
+/** A shorter interval than before has been due from now on only; longer ones have been for as long as the shorter. */
+function stepDue(due: Due | null, { nowMs, shortestIntervalSeconds }: ServiceSight): Due | null {
+  if (shortestIntervalSeconds === null) return null;
+  const isNew = due === null || shortestIntervalSeconds < due.intervalSeconds;
+  return { sinceMs: isNew ? nowMs : due.sinceMs, intervalSeconds: shortestIntervalSeconds };
+}
+
+type Sight = ServiceSight & { watchingSinceMs: number };
+
+/** Of several places only the slowest may be left: two of the shortest intervals must pass besides. */
+function checksStoodSince({ checkedAtMs, due }: WatchedService, { nowMs, watchingSinceMs }: Sight): number | null {
+  if (due === null) return null;
+  const sinceMs = Math.max(checkedAtMs ?? 0, due.sinceMs, watchingSinceMs);
+  return nowMs - sinceMs > MAX_STANDSTILL_MS + 2000 * due.intervalSeconds ? sinceMs : null;
+}
+
+/** Slow is not still: whatever batch was decided since begins the stretch anew. */
+function evaluationStoodSince({ evaluatedAtMs }: WatchedService, { nowMs, watchingSinceMs, oldestResultsAtMs }: Sight): number | null {
+  if (oldestResultsAtMs === null || oldestResultsAtMs === undefined) return null;
+  const sinceMs = Math.max(evaluatedAtMs ?? 0, oldestResultsAtMs, watchingSinceMs);
+  return nowMs - sinceMs > MAX_STANDSTILL_MS ? sinceMs : null;
+}
+
+/** Null while it lasts, or none is open. */
+function checksEndedAt({ checkedAtMs, openSinceMs }: WatchedService, { nowMs, shortestIntervalSeconds }: ServiceSight): number | null {
+  if (checkedAtMs !== null && checkedAtMs > (openSinceMs.checks ?? nowMs)) return Math.min(checkedAtMs, nowMs);
+  return shortestIntervalSeconds === null ? nowMs : null;
+}
+
+/** Null while it lasts, or none is open. What waited may be gone without having been decided: then nothing waits any more. */
+function evaluationEndedAt({ evaluatedAtMs, openSinceMs }: WatchedService, { nowMs, oldestResultsAtMs }: ServiceSight): number | null {
+  if (evaluatedAtMs !== null && evaluatedAtMs > (openSinceMs.evaluation ?? nowMs)) return Math.min(evaluatedAtMs, nowMs);
+  return oldestResultsAtMs === null ? nowMs : null;
+}

@@ -1,0 +1,41 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
+import { readStatistics } from '../../models/monitor-statistics.ts';
+import { createPartitions } from '../../models/partitions.ts';
+import { beginRollups, rollNextHour } from '../../models/rollups.ts';
+import { runOn } from '../../models/sql.ts';
+import { noTally, readSeries, SERIES_STEPS_MS, sumTallies, type Tally } from '../../models/statistics.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
+import { seenCheck, storeChecks, tallyOfChecks, withoutRepeats } from '../helpers/seen-checks.ts';
+
+const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 4 * DAY_MS;
+const END = MIDNIGHT + 2 * DAY_MS;
+
+/** Means are doubles in whatever order they were summed. */
+function rounded(tally: Tally): Tally {
+  return { ...tally, phases: Object.fromEntries(Object.entries(tally.phases).map(([name, ms]) => [name, Math.round(ms * 1e6) / 1e6])) };
+}
+
+test('one read says what the sum, the series and counting one by one say, however far the checks are rolled up', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const checks = withoutRepeats(fc.sample(seenCheck(fc.integer({ min: MIDNIGHT, max: END - 1 })), 1000));
+  for (const dayMs of [MIDNIGHT, MIDNIGHT + DAY_MS]) await createPartitions(database, dayMs);
+  await beginRollups(runOn(database.pool), MIDNIGHT);
+  await storeChecks(database, checks, MIDNIGHT);
+  const edge = fc.oneof(fc.integer({ min: -1, max: 49 }).map((hour) => MIDNIGHT + hour * HOUR_MS), fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }));
+  for (const rollHours of [0, 7, 17, 24]) {
+    for (let hour = 0; hour < rollHours; hour += 1) t.is((await rollNextHour(database, END + DAY_MS)).outcome, 'rolled');
+    await fc.assert(
+      fc.asyncProperty(edge, edge, fc.constantFrom(...SERIES_STEPS_MS), async (fromMs, toMs, stepMs) => {
+        const asked = { fromMs, toMs, nowMs: END + DAY_MS };
+        const { total, points } = await readStatistics(database, { monitorNo: 2, stepMs, ...asked });
+        t.deepEqual(rounded(total), rounded(tallyOfChecks(checks.filter(({ atMs, monitorNo }) => monitorNo === 2 && atMs >= fromMs && atMs < toMs))));
+        t.deepEqual(rounded(total), rounded((await sumTallies(database, { monitorNos: [2], ...asked })).get(2) ?? noTally()));
+        const series = await readSeries(database, { monitorNo: 2, stepMs, ...asked });
+        t.deepEqual(points.map((point) => ({ ...point, tally: rounded(point.tally) })), series.map((point) => ({ ...point, tally: rounded(point.tally) })));
+      }),
+      { numRuns: 12 },
+    );
+  }
+});

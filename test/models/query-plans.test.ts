@@ -1,0 +1,106 @@
+import test, { type ExecutionContext } from 'ava';
+import { fillWithResults } from '../../bench/stand/results.ts';
+import { fillWithRollups } from '../../bench/stand/rollups.ts';
+import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
+import type { Database } from '../../models/database.ts';
+import { readStatistics } from '../../models/monitor-statistics.ts';
+import { createPartitions, indexNewTimes } from '../../models/partitions.ts';
+import { rollDay, rollHour } from '../../models/rollups.ts';
+import { runOn, type Run } from '../../models/sql.ts';
+import { readStateHistories } from '../../models/state-history.ts';
+import { readSeries, sumTallies } from '../../models/statistics.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
+
+const MONITORS = 100;
+const DAYS = 40;
+
+/** A midnight whose day is filled with results, the days before it with roll-ups; the next day has partitions too. */
+const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;
+
+/** What grows with time: nobody may read such a table from its beginning to its end. */
+const BIG = /^(check_results|heartbeat_pings|hourly_rollups|daily_rollups)_|^transitions$/;
+
+type PlanNode = { 'Node Type': string; 'Relation Name'?: string; Plans?: PlanNode[] };
+
+async function prepare(t: ExecutionContext): Promise<Database> {
+  const { database, tenantId } = await openTestRuntime(t);
+  const run = runOn(database.pool);
+  await createPartitions(database, MIDNIGHT);
+  await fillWithRollups(database, { monitors: MONITORS, days: DAYS, untilMs: MIDNIGHT });
+  await fillWithResults(database, { monitors: MONITORS, perMonitor: 24 * 20, fromMs: MIDNIGHT, everyMs: 180_000 });
+  await run(`INSERT INTO heartbeat_pings (at, monitor_no, kind) SELECT $1::bigint + i * 1000, 1 + i % 50, 'success' FROM generate_series(0, 86399) AS i`, [MIDNIGHT]);
+  await run(
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+     SELECT 'mon_' || monitor, s, $1, 'up', 'down', $2::bigint + s * 3600000, 0, '{}' FROM generate_series(1, 200) AS monitor, generate_series(1, 200) AS s ORDER BY s`,
+    [tenantId, MIDNIGHT - 20 * DAY_MS],
+  );
+  await indexNewTimes(database, MIDNIGHT);
+  await indexNewTimes(database, MIDNIGHT - DAY_MS);
+  await run('ANALYZE');
+  return database;
+}
+
+/** Explains every statement besides doing it; `read` has the big tables that were read, and how. */
+function explaining(database: Database): { run: Run; spied: Pick<Database, 'pool'>; read: () => { tables: string[]; whole: string[] } } {
+  const nodes: PlanNode[] = [];
+  const plain = runOn(database.pool);
+  const run: Run = async (sql, bind) => {
+    const [row] = await plain<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`EXPLAIN (FORMAT JSON) ${sql}`, bind);
+    nodes.push(...(row?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => nodesOf(Plan)));
+    return await plain(sql, bind);
+  };
+  const query = async ({ text, values }: { text: string; values: unknown[] }) => ({ rows: await run(text, values) });
+  const big = () => nodes.filter((node) => BIG.test(node['Relation Name'] ?? ''));
+  return {
+    run,
+    spied: { pool: Object.assign(Object.create(database.pool), { query }) },
+    read: () => ({
+      tables: [...new Set(big().map((node) => node['Relation Name'] ?? ''))].toSorted(),
+      whole: big().filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name'] ?? ''),
+    }),
+  };
+}
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+function dayOf(table: string, atMs: number): string {
+  return `${table}_${new Date(atMs).toISOString().slice(0, 10).replaceAll('-', '')}`;
+}
+
+/** The months that a window touches. */
+function monthsOf(table: string, fromMs: number, toMs: number): string[] {
+  const days = Array.from({ length: (toMs - fromMs) / DAY_MS }, (_, day) => fromMs + day * DAY_MS);
+  return [...new Set(days.map((atMs) => dayOf(table, atMs).slice(0, -2)))];
+}
+
+test('the hot queries read the partitions of their window only, by indexes', async (t) => {
+  const database = await prepare(t);
+  const nowMs = MIDNIGHT + DAY_MS;
+  const raw = ['check_results', 'heartbeat_pings'].map((table) => dayOf(table, MIDNIGHT));
+  const window = { fromMs: MIDNIGHT - DAYS * DAY_MS, toMs: MIDNIGHT, nowMs };
+  const months = (table: string) => monthsOf(table, window.fromMs, window.toMs);
+  const hour = MIDNIGHT + 7 * HOUR_MS;
+  const yesterday = MIDNIGHT - DAY_MS;
+  const cases: Record<string, { tables: string[]; ask: (on: { spied: Pick<Database, 'pool'>; run: Run }) => Promise<unknown> }> = {
+    'an hour of a monitor, minute by minute': { tables: raw, ask: ({ spied }) => readSeries(spied, { monitorNo: 7, fromMs: hour, toMs: hour + HOUR_MS, stepMs: 60_000, nowMs }) },
+    'the roll-up of an hour': { tables: raw, ask: ({ run }) => rollHour(run, { atMs: hour }) },
+    'an hour of one source, again': { tables: raw, ask: ({ run }) => rollHour(run, { atMs: hour, only: [{ monitorNo: 7, agentNo: 2 }] }) },
+    'a day of its hours': { tables: [dayOf('hourly_rollups', yesterday).slice(0, -2)], ask: ({ run }) => rollDay(run, { atMs: yesterday }) },
+    'forty days of a monitor': { tables: months('daily_rollups'), ask: ({ spied }) => sumTallies(spied, { monitorNos: [7], ...window }) },
+    'its series by day': { tables: months('daily_rollups'), ask: ({ spied }) => readSeries(spied, { monitorNo: 7, ...window, stepMs: DAY_MS }) },
+    'both at once': { tables: months('daily_rollups'), ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, ...window, stepMs: DAY_MS }) },
+    'its series by hour': { tables: months('hourly_rollups'), ask: ({ spied }) => readSeries(spied, { monitorNo: 7, ...window, stepMs: HOUR_MS }) },
+    'a day of the monitors of a report': {
+      tables: [dayOf('daily_rollups', yesterday).slice(0, -2)],
+      ask: ({ spied }) => sumTallies(spied, { monitorNos: [5, 25, 45, 65, 85], fromMs: yesterday, toMs: MIDNIGHT, nowMs }),
+    },
+    'the transitions of a monitor': { tables: ['transitions'], ask: ({ spied }) => readStateHistories(spied, { monitorIds: ['mon_7'], fromMs: window.fromMs, toMs: window.toMs }) },
+  };
+  for (const [name, { tables, ask }] of Object.entries(cases)) {
+    const on = explaining(database);
+    await ask(on);
+    t.deepEqual({ name, ...on.read() }, { name, tables: tables.toSorted(), whole: [] });
+  }
+});

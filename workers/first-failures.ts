@@ -1,0 +1,45 @@
+import { failuresOf, type Change, type DecidedMonitor, type SourceFailure } from '../core/monitor-state.ts';
+import { seenFailureOf } from '../core/seen-failure.ts';
+import { firstBadOf, GAUGES, voteOf, type SourceState } from '../core/source-state.ts';
+import type { MeasuredResult } from '../models/check-results.ts';
+import type { EvaluatedMonitor, FirstSights } from '../models/evaluation.ts';
+import type { NewEvidence } from '../models/incident-evidence.ts';
+
+/** A monitor as it was locked and as it is after its results of a batch. */
+export type SteppedMonitor = { monitor: EvaluatedMonitor; after: DecidedMonitor; results: readonly MeasuredResult[] };
+
+/** What the results of a source, one monitor's, saw at the first failures that its state knows of. */
+export function firstSightsOf(state: SourceState | null, results: readonly MeasuredResult[]): FirstSights {
+  const sights: FirstSights = {};
+  let hasFailed = false;
+  for (const gauge of GAUGES) {
+    const first = state && firstBadOf(state[gauge]);
+    if (first === null) continue;
+    hasFailed = true;
+    const result = results.find(({ dueAtMs }) => dueAtMs === first.atMs);
+    const seen = result && seenFailureOf(result);
+    if (result !== undefined) sights[gauge] = seen ? { atMs: first.atMs, ...seen } : null;
+  }
+  return hasFailed ? sights : null;
+}
+
+/** Failures with what these results, of their monitor, saw at them. */
+export function withSights(failures: readonly SourceFailure[], results: readonly MeasuredResult[]): SourceFailure[] {
+  return failures.map((failure) => {
+    const result = results.find(({ agentNo, dueAtMs }) => agentNo === failure.agentNo && dueAtMs === failure.first.atMs);
+    return result === undefined ? failure : { ...failure, seen: seenFailureOf(result) };
+  });
+}
+
+/** The first failures of sources that turned bad in a batch while their monitor was so already: where an incident is open, it gets them. */
+export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor & { changes: readonly Change[] }): NewEvidence[] {
+  if (after.state === 'up' || after.state === 'pending') return [];
+  const told = new Set(changes.findLast(({ to }) => to === 'down' || to === 'degraded')?.failures.map(({ agentNo }) => agentNo));
+  const turned = after.sources.filter((source, index) => isBad(source.state) && !isBad(monitor.sources[index]?.state ?? null) && !told.has(source.agentNo));
+  return withSights(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
+}
+
+function isBad(state: SourceState | null): boolean {
+  const vote = voteOf(state);
+  return vote === 'down' || vote === 'degraded';
+}
