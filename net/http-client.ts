@@ -9,7 +9,7 @@ import { connect, createDestinations } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { BLOCKED, BODY_FAILURES, failureOf, isUnsendable, timeoutFailure, UNSENDABLE } from './failure.ts';
 import type { Failure } from './failure.ts';
-import { readBody } from './response-body.ts';
+import { glimpseBody, readBody } from './response-body.ts';
 import type { ResponseBody } from './response-body.ts';
 import { Timeline } from './timeline.ts';
 import type { Phases } from './timeline.ts';
@@ -26,14 +26,24 @@ export type HttpRequest = {
   deadlineMs: number;
   /** How many bytes of the decoded body to keep, once the head of the answer is known; after 0 the connection is closed without reading on. */
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
+  /** Of a body that is not read, how many decoded bytes to look at all the same, once the answer is there; 0 or none: nothing. */
+  glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
+  /** False: the body is kept as it comes, whatever Content-Encoding says. */
+  decodes?: boolean;
   /** Keeps connections for later requests; without one, each request has a fresh connection. */
   agent?: Agent;
 };
 
-/** The answer to a request. `body` is empty where nothing was to be read. */
-export type HttpAnswer = { outcome: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer; truncated: boolean };
+/**
+ * The answer to a request. `body` is empty where nothing was to be read. `glimpse` is there where a look at the start of such a body was asked
+ * for: it comes after the answer, within a moment and the deadline, holds what has arrived by then, whatever became of the body, and never rejects.
+ */
+export type HttpAnswer = { outcome: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer; truncated: boolean; glimpse?: Promise<Buffer> };
 
-type Outcome = HttpAnswer | ({ outcome: 'failed' } & Failure);
+/** An answer whose head came and whose body was not read to its end: what came of it. */
+export type BegunAnswer = { status: number; body: Buffer };
+
+type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & Failure);
 
 /** What one exchange brought and how long it took; `certificate` is null without TLS. */
 export type HttpExchange = Outcome & {
@@ -47,6 +57,9 @@ export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 
 const MAX_HEADER_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
+
+/** How long a glimpse of a body waits for it, in milliseconds: most come with the head. */
+const GLIMPSE_MS = 300;
 
 /** Opens the one door to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
 export function createHttpClient(guard: { allowPrivateNetwork: boolean }): HttpClient {
@@ -69,6 +82,8 @@ class RunningExchange {
   #certificate: Certificate | null = null;
   /** Ends whatever is still open when the deadline passes. */
   #abandon: () => void = () => {};
+  /** What has come of an answer whose body is being read. */
+  #begun: () => BegunAnswer | null = () => null;
   /** Known while the certificate of a failed verification is being fetched: a deadline then ends the explanation only. */
   #failure: Failure | null = null;
 
@@ -116,9 +131,22 @@ class RunningExchange {
   }
 
   #receive(response: IncomingMessage): void {
-    const limit = this.#request.bodyLimit(response.statusCode ?? 0, response.headers);
-    if (limit > 0) void this.#receiveBody(response, limit);
+    const { bodyLimit, glimpseLimit } = this.#request;
+    const { statusCode = 0, headers } = response;
+    const limit = bodyLimit(statusCode, headers);
+    if (limit > 0) return void this.#receiveBody(response, limit);
+    const glimpsed = glimpseLimit?.(statusCode, headers) ?? 0;
+    if (glimpsed > 0) this.#receiveGlimpse(response, glimpsed);
     else this.#receiveHead(response);
+  }
+
+  /** The answer is complete with its head: nothing that its body does can change it any more. */
+  #receiveGlimpse(response: IncomingMessage, limit: number): void {
+    const { socket } = response;
+    this.#markAnswer(socket);
+    const withinMs = Math.max(0, Math.min(GLIMPSE_MS, this.#request.deadlineMs - this.#timeline.elapsedMs()));
+    const glimpse = glimpseBody(response, { limit, withinMs }).finally(() => socket.destroy());
+    this.#answer(response, { bytes: EMPTY, truncated: false }, glimpse);
   }
 
   #receiveHead(response: IncomingMessage): void {
@@ -131,7 +159,9 @@ class RunningExchange {
     // Once the answer has ended, node takes the socket of a connection that could be kept away from it.
     const { socket } = response;
     this.#markAnswer(socket);
-    const body = await readBody(response, limit);
+    const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true });
+    this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
+    const body = await coming.ended;
     this.#timeline.markBodyEnd();
     if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
     else this.#answer(response, body);
@@ -172,12 +202,12 @@ class RunningExchange {
     this.#abandon();
   }
 
-  #answer(response: IncomingMessage, { bytes, truncated }: ResponseBody): void {
-    this.#settle({ outcome: 'answered', status: response.statusCode ?? 0, headers: response.headers, body: bytes, truncated });
+  #answer(response: IncomingMessage, { bytes, truncated }: ResponseBody, glimpse?: Promise<Buffer>): void {
+    this.#settle({ outcome: 'answered', status: response.statusCode ?? 0, headers: response.headers, body: bytes, truncated, ...(glimpse && { glimpse }) });
   }
 
   #fail(failure: Failure): void {
-    this.#settle({ outcome: 'failed', ...failure });
+    this.#settle({ outcome: 'failed', ...failure, begun: this.#begun() });
   }
 
   #settle(outcome: Outcome): void {

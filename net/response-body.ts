@@ -29,45 +29,78 @@ const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecod
   ['zstd', () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ]);
 
-/** Reads at most `limit` bytes of the decoded body; a coding that is not known is left as it came. Never rejects. The connection stays open after a truncated body: the caller closes it. */
-export function readBody(response: IncomingMessage, limit: number): Promise<BodyOutcome> {
-  return new Promise((resolve) => {
-    const kept = new KeptBytes(limit);
-    const createDecoder = DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '');
-    let decoder: Transform | null = null;
-    let wireBytes = 0;
-    let finished = false;
+/** A body on its way: how it ends, which never rejects, and what of it has come so far. */
+export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer };
 
-    const finish = (outcome: BodyOutcome): void => {
-      finished = true;
-      response.off('data', receive);
-      decoder?.destroy();
-      resolve(outcome);
-    };
-    const finishBody = (): void => finish(kept.body());
-    const keep = (chunk: Buffer): void => {
-      if (!finished && !kept.add(chunk)) finishBody();
-    };
-    const decode = (create: CreateDecoder, chunk: Buffer): void => {
-      decoder ??= create(chunk[0] ?? 0)
-        .on('data', keep)
-        .on('drain', () => response.resume())
-        .on('end', finishBody)
-        .on('error', () => finish('undecodable'));
-      if (!decoder.write(chunk)) response.pause();
-    };
-    const receive = (chunk: Buffer): void => {
-      wireBytes += chunk.length;
-      if (createDecoder === undefined) keep(chunk);
-      else if (wireBytes > limit + WIRE_SLACK) finish({ ...kept.body(), truncated: true });
-      else decode(createDecoder, chunk);
-    };
+/**
+ * Reads at most `limit` bytes of a body. With `decodes` its content coding is undone; one that is not known is left as it came. The connection
+ * stays open after a truncated body: the caller closes it.
+ */
+export function readBody(response: IncomingMessage, { limit, decodes }: { limit: number; decodes: boolean }): ComingBody {
+  const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
+  const reading = startReading(response, { limit, decodes }, resolve);
+  return { ended: promise, soFar: () => reading.kept.body().bytes };
+}
 
-    response.on('data', receive);
-    response.on('end', () => decoder === null ? finishBody() : decoder.end());
-    response.on('error', () => finish('lost'));
-    response.on('close', () => response.complete || finish('lost'));
-  });
+/** The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now, whether it ends, breaks off or goes on for ever. Never rejects. The caller closes the connection. */
+export function glimpseBody(response: IncomingMessage, { limit, withinMs }: { limit: number; withinMs: number }): Promise<Buffer> {
+  const { promise, resolve } = Promise.withResolvers<Buffer>();
+  const end = (): void => {
+    clearTimeout(timer);
+    reading.stop();
+    resolve(reading.kept.body().bytes);
+  };
+  const timer = setTimeout(end, withinMs);
+  const reading = startReading(response, { limit, decodes: true }, end);
+  return promise;
+}
+
+/** Reads a body and tells once how that ended, unless it is stopped before. */
+function startReading(
+  response: IncomingMessage,
+  { limit, decodes }: { limit: number; decodes: boolean },
+  onEnd: (outcome: BodyOutcome) => void,
+): { kept: KeptBytes; stop: () => void } {
+  const kept = new KeptBytes(limit);
+  const createDecoder = decodes ? DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '') : undefined;
+  let decoder: Transform | null = null;
+  let wireBytes = 0;
+  let finished = false;
+
+  const stop = (): void => {
+    finished = true;
+    response.off('data', receive);
+    decoder?.destroy();
+  };
+  const finish = (outcome: BodyOutcome): void => {
+    if (finished) return;
+    stop();
+    onEnd(outcome);
+  };
+  const finishBody = (): void => finish(kept.body());
+  const keep = (chunk: Buffer): void => {
+    if (!finished && !kept.add(chunk)) finishBody();
+  };
+  const decode = (create: CreateDecoder, chunk: Buffer): void => {
+    decoder ??= create(chunk[0] ?? 0)
+      .on('data', keep)
+      .on('drain', () => response.resume())
+      .on('end', finishBody)
+      .on('error', () => finish('undecodable'));
+    if (!decoder.write(chunk)) response.pause();
+  };
+  const receive = (chunk: Buffer): void => {
+    wireBytes += chunk.length;
+    if (createDecoder === undefined) keep(chunk);
+    else if (wireBytes > limit + WIRE_SLACK) finish({ ...kept.body(), truncated: true });
+    else decode(createDecoder, chunk);
+  };
+
+  response.on('data', receive);
+  response.on('end', () => decoder === null ? finishBody() : decoder.end());
+  response.on('error', () => finish('lost'));
+  response.on('close', () => response.complete || finish('lost'));
+  return { kept, stop };
 }
 
 /** The first `limit` bytes of what is added. */
