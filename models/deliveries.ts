@@ -165,8 +165,8 @@ async function claimEach(database: Database, { channelIds, lanes }: { channelIds
      ), pointless AS (
        UPDATE deliveries SET outcome = 'superseded', finished_at = $2
        WHERE id = ANY (ARRAY (
-         SELECT d.id FROM asked a, deliveries d
-         WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_FOR_CHAT} AND ${IS_OLD_NEWS} FOR NO KEY UPDATE OF d SKIP LOCKED))
+         SELECT d.id FROM (SELECT a.channel_id FROM asked a JOIN channels c ON c.id = a.channel_id WHERE c.type <> 'webhook' OFFSET 0) a, deliveries d
+         WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_OLD_NEWS} FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
      ), next AS MATERIALIZED (
        SELECT n.id FROM asked a, LATERAL (
