@@ -49,9 +49,7 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
 
     const span = { fromMs: untilMs - DAYS * DAY_MS, toMs: untilMs, nowMs: Date.now() };
     const asked = Array.from({ length: CALLS }, (_, call) => 1 + ((call * 7919) % monitors));
-    const model = await timesOf(asked, async (no) => {
-      await readStatistics(database, { monitorNo: no, ...span, stepMs: DAY_MS });
-    });
+    const model = await timesOf(asked, (monitorNo) => readStatistics(database, { monitorNo, ...span, stepMs: DAY_MS }));
     bind(report, { name: `${DAYS} days of one monitor and its series by day, by the model`, times: model, atMost: STATS_MS });
 
     const web = await startWeb(stand, installation.env);

@@ -33,11 +33,17 @@ export function stateOfEvent(event: MonitorEvent): EventState {
   return STATE_OF_EVENT[event];
 }
 
+/** Whether a state is one that events announce. */
+export function isEventState(state: MonitorState): state is EventState {
+  return EVENT_OF_STATE[state] !== null;
+}
+
 /**
  * Whether channels of a type hear of a change that causes an event (D-44): webhooks of every one; people on Telegram and Slack of bad
- * news, and of `up` only as its end, so not when a new or resumed monitor is first found up.
+ * news, and of `up` only as its end, so not when a new monitor is first found up. `lastTold` is the state that the event before announced,
+ * whatever pauses lie between; null = there was none.
  */
-export function hears(type: ChannelType, change: Pick<Change, 'from' | 'to'>): boolean {
+export function hears(type: ChannelType, change: Pick<Change, 'to'>, lastTold: EventState | null): boolean {
   if (eventOf(change) === null) return false;
-  return type === 'webhook' || change.to !== 'up' || change.from !== 'pending';
+  return type === 'webhook' || change.to !== 'up' || (lastTold !== null && lastTold !== 'up');
 }

@@ -36,6 +36,11 @@ export async function disconnectChannel(database: Database, lost: LostConnection
   return rows.length > 0;
 }
 
+/** Sends a channel nothing until a moment (Unix milliseconds), which its chat's server asked for; a later one stays. */
+export async function keepQuiet(run: Run, { channelId, untilMs }: { channelId: string; untilMs: number }): Promise<void> {
+  await run('UPDATE channels SET quiet_until = greatest(coalesce(quiet_until, 0), $2) WHERE id = $1', [channelId, untilMs]);
+}
+
 /** What the chat of a tenant's channel is reached by, as in a claim; null where nothing is connected, or it is a webhook. */
 export async function findConnection(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<string | null> {
   const [row] = await runOn(database.pool)<{ connection: string | null }>(

@@ -4,6 +4,7 @@ import { HEALED, IS_AILING } from './channel-health.ts';
 import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
 import { readSummary } from './storms.ts';
+import { IS_FOR_CHAT, IS_OLD_NEWS, supersedeClaimed } from './superseding.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
 /** One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. It is due at once unless `dueAtMs` says when. */
@@ -78,21 +79,16 @@ const WITHOUT_WAITING = `hurried AS MATERIALIZED (SELECT set_config('synchronous
 /** Whether a delivery `d` of an asked channel `a` is due at the time $2 and nobody's. */
 const IS_DUE = `d.channel_id = a.channel_id AND d.outcome = 'pending' AND d.next_attempt_at <= $2 AND coalesce(d.claimed_until, 0) <= $2`;
 
-/**
- * Whether `d` has to wait for an earlier delivery of its monitor to its channel that is on its first attempt: not begun, or in somebody's hands.
- * A claim or a record that is not committed yet leaves the earlier one in either. OFFSET keeps it a look into the index for each candidate:
- * made a join, it would read all that is pending.
- */
-const IS_WAITING = `EXISTS (
-  SELECT FROM deliveries e
-  WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.outcome = 'pending' AND e.no < d.no
-    AND (e.attempts = e.attempts_before OR (e.attempts = e.attempts_before + 1 AND e.claimed_until > $2))
-  OFFSET 0)`;
+/** Whether a delivery `e` is on its first attempt: not begun, or in somebody's hands. A claim or a record that is not committed yet leaves it in either. */
+const IS_ON_FIRST_ATTEMPT = `e.outcome = 'pending' AND (e.attempts = e.attempts_before OR (e.attempts = e.attempts_before + 1 AND e.claimed_until > $2))`;
 
-/** Whether a chat has been told something newer of the monitor of `d` while an attempt was under way: then a retry of it is dropped like those that wait. */
-const IS_OLD_NEWS = `(d.event LIKE 'monitor.%' AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type <> 'webhook') AND EXISTS (
-  SELECT FROM transitions t
-  WHERE t.monitor_id = d.monitor_id AND t.sequence > (d.message -> 'detail' ->> 'sequence')::integer AND t.to_state IN ('down', 'degraded', 'unknown', 'up')))`;
+/**
+ * Whether `d` has to wait for the first attempt at an earlier delivery: of its monitor to its channel, or the one before it in a replay. OFFSET
+ * keeps it a look into the index for each candidate: made a join, it would read all that is pending.
+ */
+const IS_WAITING = `(EXISTS (
+  SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.no < d.no AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)
+  OR (d.after_id IS NOT NULL AND EXISTS (SELECT FROM deliveries e WHERE e.id = d.after_id AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)))`;
 
 type ClaimedRow = {
   id: string;
@@ -126,34 +122,17 @@ export async function insertDeliveries(run: Run, deliveries: readonly NewDeliver
 }
 
 /**
- * Drops what newer news of a monitor makes pointless (D-50): retries of its events to a chat that nobody is making just now. Their outcome is
- * `superseded`. Run in the transaction that writes the newer ones.
- */
-export async function supersedeRetries(run: Run, news: readonly { channelId: string; monitorId: string }[], nowMs: number): Promise<void> {
-  if (news.length === 0) return;
-  await run(
-    `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
-     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n
-     WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending' AND d.event LIKE 'monitor.%'
-       AND d.attempts > d.attempts_before AND coalesce(d.claimed_until, 0) <= $3`,
-    [news.map(({ channelId }) => channelId), news.map(({ monitorId }) => monitorId), nowMs],
-  );
-}
-
-/**
  * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery, the longest due first.
  * The claims come in the order of the names. Of one monitor none is claimed before the first attempt at an earlier delivery is over, so that
- * nothing but a retry is overtaken. A claim that its holder never answered for expires, and its attempt stays counted.
+ * nothing but a retry is overtaken. A claim that its holder never answered for expires, and its attempt stays counted. Retries to chats that newer
+ * news made pointless are dropped, and a chat that asked to be left alone has nothing to claim until then.
  */
 export async function claimDeliveries(database: Database, channelIds: readonly string[], when: { nowMs: number; claimMs: number }): Promise<Claim[]> {
   const asked = Map.groupBy(channelIds, (channelId) => channelId);
   const byLanes = Map.groupBy(asked.keys(), (channelId) => asked.get(channelId)?.length ?? 0);
   const rows: AskedRow[] = [];
   for (const [lanes, group] of byLanes) rows.push(...(await claimEach(database, { channelIds: group, lanes }, when)));
-  for (const row of rows) {
-    if (row.id !== null && row.message.event === 'summary' && row.message.states.length === 0) row.message = await readSummary(database, row.id, row.message);
-  }
-  const found = Map.groupBy(rows, (row) => row.asked);
+  const found = Map.groupBy(await fillSummaries(database, rows, when.nowMs), (row) => row.asked);
   const withMore = new Set(rows.filter((row) => row.has_more).map((row) => row.asked));
   return channelIds.map((channelId) => {
     const row = found.get(channelId)?.shift();
@@ -161,13 +140,37 @@ export async function claimDeliveries(database: Database, channelIds: readonly s
   });
 }
 
+/** Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was told once is sent again as it was. */
+async function fillSummaries(database: Database, rows: readonly AskedRow[], nowMs: number): Promise<AskedRow[]> {
+  const filled: AskedRow[] = [];
+  for (const row of rows) {
+    if (row.id === null || row.message.event !== 'summary' || row.attempts_before > 0) {
+      filled.push(row);
+      continue;
+    }
+    const message = await readSummary(database, row.id, row.message);
+    if (message.monitors > 0) filled.push({ ...row, message });
+    else await supersedeClaimed(runOn(database.pool), { deliveryId: row.id, attempt: row.attempts, nowMs });
+  }
+  return filled;
+}
+
 /** Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel. */
 async function claimEach(database: Database, { channelIds, lanes }: { channelIds: readonly string[]; lanes: number }, { nowMs, claimMs }: { nowMs: number; claimMs: number }): Promise<AskedRow[]> {
   // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
   return await runOn(database.pool)<AskedRow>(
-    `WITH asked AS (SELECT unnest($1::text[]) AS channel_id), next AS MATERIALIZED (
+    `WITH asked AS (
+       SELECT channel_id FROM unnest($1::text[]) AS named (channel_id)
+       WHERE NOT EXISTS (SELECT FROM channels c WHERE c.id = named.channel_id AND c.quiet_until > $2)
+     ), pointless AS (
+       UPDATE deliveries SET outcome = 'superseded', finished_at = $2
+       WHERE id = ANY (ARRAY (
+         SELECT d.id FROM (SELECT a.channel_id FROM asked a JOIN channels c ON c.id = a.channel_id WHERE c.type <> 'webhook' OFFSET 0) a, deliveries d
+         WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_OLD_NEWS} FOR NO KEY UPDATE OF d SKIP LOCKED))
+       RETURNING id
+     ), next AS MATERIALIZED (
        SELECT n.id FROM asked a, LATERAL (
-         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND NOT ${IS_WAITING}
+         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM pointless)) AND NOT ${IS_WAITING}
          ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
        ) n
      ), ${WITHOUT_WAITING}, claimed AS (
@@ -226,8 +229,8 @@ export async function recordAttempts(database: Database, made: readonly Recorded
          ORDER BY id FOR NO KEY UPDATE))
      )
      UPDATE deliveries d
-     SET outcome = CASE WHEN m.outcome <> 'retry' THEN m.outcome WHEN ${IS_OLD_NEWS} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
-         next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry' OR ${IS_OLD_NEWS} THEN m.finished_at END
+     SET outcome = CASE WHEN m.outcome <> 'retry' THEN m.outcome WHEN ${IS_FOR_CHAT} AND ${IS_OLD_NEWS} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
+         next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry' OR (${IS_FOR_CHAT} AND ${IS_OLD_NEWS}) THEN m.finished_at END
      FROM hurried, made m WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
      RETURNING d.id, d.attempts`,
     RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),

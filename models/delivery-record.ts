@@ -88,7 +88,7 @@ export type ReopenedDelivery = { id: string; channelId: string; attempt: number 
  */
 export async function reopenDelivery(database: Database, { tenantId, id }: Key, nowMs: number): Promise<ReopenedDelivery | null> {
   const [row] = await runOn(database.pool)<ReopenedDelivery>(
-    `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3, claimed_until = NULL, finished_at = NULL
+    `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3, claimed_until = NULL, finished_at = NULL, after_id = NULL
      WHERE id = $1 AND tenant_id = $2 AND outcome <> 'pending' AND attempts < ${MOST_ATTEMPTS}
      RETURNING id, channel_id AS "channelId", attempts + 1 AS attempt`,
     [id, tenantId, nowMs],
@@ -97,9 +97,9 @@ export async function reopenDelivery(database: Database, { tenantId, id }: Key, 
 }
 
 /**
- * Makes all failed deliveries of a channel pending again that were made between two moments (Unix milliseconds, both included), each due a
- * millisecond after the one before it, the last of them now, so that they are sent in the order in which they were made. Returns how many, and
- * the first. One statement: of two that ask at once each gets what the other has not.
+ * Makes all failed deliveries of a channel pending again that were made between two moments (Unix milliseconds, both included). Each waits for
+ * the first attempt at the one before it, so that they are sent in the order in which they were made; each is due a millisecond later, the last
+ * of them now. Returns how many, and the first. One statement: of two that ask at once each gets what the other has not.
  */
 export async function replayDeliveries(
   database: Database,
@@ -111,9 +111,9 @@ export async function replayDeliveries(
        WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND created_at BETWEEN $3 AND $4 AND attempts < ${MOST_ATTEMPTS}
        ORDER BY no FOR NO KEY UPDATE
      ), due AS (
-       SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at FROM failed
+       SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at, lag(id) OVER (ORDER BY no) AS after_id FROM failed
      ), reopened AS (
-       UPDATE deliveries d SET outcome = 'pending', attempts_before = d.attempts, next_attempt_at = due.at, claimed_until = NULL, finished_at = NULL
+       UPDATE deliveries d SET outcome = 'pending', attempts_before = d.attempts, next_attempt_at = due.at, claimed_until = NULL, finished_at = NULL, after_id = due.after_id
        FROM due WHERE d.id = due.id
        RETURNING d.id, d.channel_id AS "channelId", d.attempts + 1 AS attempt, due.at
      )

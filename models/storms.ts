@@ -7,7 +7,7 @@ import { runOn, type Run } from './sql.ts';
 export type NewestSummary = { deliveryId: string; dueAtMs: number; isOpen: boolean };
 
 /** A monitor's change on its way into a summary. */
-export type SummarisedChange = { deliveryId: string; monitorId: string; name: string; state: EventState; atMs: number };
+export type SummarisedChange = { deliveryId: string; monitorId: string; name: string; state: EventState; sequence: number; atMs: number };
 
 /**
  * How many monitors of each tenant have changed since a moment in a way that chats hear of (D-44), what the caller's transaction wrote
@@ -51,26 +51,27 @@ export async function addToSummaries(run: Run, changes: readonly SummarisedChang
   if (changes.length === 0) return;
   const last = new Map(changes.map((change) => [`${change.deliveryId} ${change.monitorId}`, change]));
   await run(
-    `INSERT INTO summary_changes (delivery_id, monitor_id, name, state, at)
-     SELECT c."deliveryId", c."monitorId", c.name, c.state, c."atMs"
-     FROM json_to_recordset($1::json) AS c ("deliveryId" text, "monitorId" text, name text, state text, "atMs" bigint)
-     ON CONFLICT (delivery_id, monitor_id) DO UPDATE SET name = excluded.name, state = excluded.state, at = excluded.at`,
+    `INSERT INTO summary_changes (delivery_id, monitor_id, name, state, sequence, at)
+     SELECT c."deliveryId", c."monitorId", c.name, c.state, c.sequence, c."atMs"
+     FROM json_to_recordset($1::json) AS c ("deliveryId" text, "monitorId" text, name text, state text, sequence integer, "atMs" bigint)
+     ON CONFLICT (delivery_id, monitor_id) DO UPDATE SET name = excluded.name, state = excluded.state, sequence = excluded.sequence, at = excluded.at`,
     [JSON.stringify([...last.values()])],
   );
 }
 
 /**
- * Fills the message of a claimed summary with what was gathered for it and stores it, so that later attempts say the same. A worker that
- * dies before that leaves it to the next attempt.
+ * Fills the message of a claimed summary with what was gathered for it, and stores that for its record. Monitors of which there is newer news by
+ * now, which is told by itself, and those that are gone are left out, so that a retry tells nothing that is over; none may be left.
  */
 export async function readSummary(database: Database, deliveryId: string, summary: SummaryMessage): Promise<SummaryMessage> {
   const run = runOn(database.pool);
-  const gathered = await run<SummarisedMonitor>('SELECT name, state FROM summary_changes WHERE delivery_id = $1 ORDER BY at, name, monitor_id', [deliveryId]);
-  const filled = fillSummary(summary, gathered);
-  await run(
-    `WITH told AS (UPDATE deliveries SET message = $2 WHERE id = $1 RETURNING id)
-     DELETE FROM summary_changes c USING told WHERE c.delivery_id = told.id`,
-    [deliveryId, JSON.stringify(filled)],
+  const gathered = await run<SummarisedMonitor>(
+    `SELECT c.name, c.state FROM summary_changes c JOIN monitors m ON m.id = c.monitor_id
+     WHERE c.delivery_id = $1 AND NOT EXISTS (SELECT FROM transitions t WHERE t.monitor_id = c.monitor_id AND t.sequence > c.sequence)
+     ORDER BY c.at, c.name, c.monitor_id`,
+    [deliveryId],
   );
+  const filled = fillSummary(summary, gathered);
+  if (filled.monitors > 0) await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(filled)]);
   return filled;
 }

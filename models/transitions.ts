@@ -1,3 +1,4 @@
+import type { EventState } from '../core/event.ts';
 import { stepIncident } from '../core/incident.ts';
 import { sourcesAgainst, type Change } from '../core/monitor-state.ts';
 import { insertTransitions, type Incident } from './history.ts';
@@ -37,6 +38,19 @@ export async function recordTransitions<Decided extends DecidedTransition>(run: 
   });
   await storeIncidents(run, [...touched.values()]);
   return recorded;
+}
+
+/** The state that the newest event of each of these monitors announced; those that never had one are left out. */
+export async function listLastTold(run: Run, monitorIds: readonly string[]): Promise<Map<string, EventState>> {
+  if (monitorIds.length === 0) return new Map();
+  const rows = await run<{ id: string; state: EventState }>(
+    `SELECT m.id, t.to_state AS state
+     FROM unnest($1::text[]) AS m (id), LATERAL (
+       SELECT to_state FROM transitions WHERE monitor_id = m.id AND to_state IN ('up', 'degraded', 'down', 'unknown') ORDER BY sequence DESC LIMIT 1
+     ) t`,
+    [monitorIds],
+  );
+  return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
 /** The incident that the transition belongs to, as it is after it; the same object where it is left alone. */

@@ -28,6 +28,8 @@ export type HttpRequest = {
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
   /** Of a body that is not read, how many decoded bytes to look at all the same, once the answer is there; 0 or none: nothing. */
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
+  /** False: the body is kept as it comes, whatever Content-Encoding says. */
+  decodes?: boolean;
   /** Keeps connections for later requests; without one, each request has a fresh connection. */
   agent?: Agent;
 };
@@ -38,7 +40,10 @@ export type HttpRequest = {
  */
 export type HttpAnswer = { outcome: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer; truncated: boolean; glimpse?: Promise<Buffer> };
 
-type Outcome = HttpAnswer | ({ outcome: 'failed' } & Failure);
+/** An answer whose head came and whose body was not read to its end: what came of it. */
+export type BegunAnswer = { status: number; body: Buffer };
+
+type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & Failure);
 
 /** What one exchange brought and how long it took; `certificate` is null without TLS. */
 export type HttpExchange = Outcome & {
@@ -77,6 +82,8 @@ class RunningExchange {
   #certificate: Certificate | null = null;
   /** Ends whatever is still open when the deadline passes. */
   #abandon: () => void = () => {};
+  /** What has come of an answer whose body is being read. */
+  #begun: () => BegunAnswer | null = () => null;
   /** Known while the certificate of a failed verification is being fetched: a deadline then ends the explanation only. */
   #failure: Failure | null = null;
 
@@ -152,7 +159,9 @@ class RunningExchange {
     // Once the answer has ended, node takes the socket of a connection that could be kept away from it.
     const { socket } = response;
     this.#markAnswer(socket);
-    const body = await readBody(response, limit);
+    const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true });
+    this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
+    const body = await coming.ended;
     this.#timeline.markBodyEnd();
     if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
     else this.#answer(response, body);
@@ -198,7 +207,7 @@ class RunningExchange {
   }
 
   #fail(failure: Failure): void {
-    this.#settle({ outcome: 'failed', ...failure });
+    this.#settle({ outcome: 'failed', ...failure, begun: this.#begun() });
   }
 
   #settle(outcome: Outcome): void {

@@ -29,11 +29,17 @@ const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecod
   ['zstd', () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ]);
 
-/** Reads at most `limit` bytes of the decoded body; a coding that is not known is left as it came. Never rejects. The connection stays open after a truncated body: the caller closes it. */
-export function readBody(response: IncomingMessage, limit: number): Promise<BodyOutcome> {
-  return new Promise((resolve) => {
-    startReading(response, limit, resolve);
-  });
+/** A body on its way: how it ends, which never rejects, and what of it has come so far. */
+export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer };
+
+/**
+ * Reads at most `limit` bytes of a body. With `decodes` its content coding is undone; one that is not known is left as it came. The connection
+ * stays open after a truncated body: the caller closes it.
+ */
+export function readBody(response: IncomingMessage, { limit, decodes }: { limit: number; decodes: boolean }): ComingBody {
+  const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
+  const reading = startReading(response, { limit, decodes }, resolve);
+  return { ended: promise, soFar: () => reading.kept.body().bytes };
 }
 
 /** The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now, whether it ends, breaks off or goes on for ever. Never rejects. The caller closes the connection. */
@@ -45,14 +51,18 @@ export function glimpseBody(response: IncomingMessage, { limit, withinMs }: { li
     resolve(reading.kept.body().bytes);
   };
   const timer = setTimeout(end, withinMs);
-  const reading = startReading(response, limit, end);
+  const reading = startReading(response, { limit, decodes: true }, end);
   return promise;
 }
 
 /** Reads a body and tells once how that ended, unless it is stopped before. */
-function startReading(response: IncomingMessage, limit: number, onEnd: (outcome: BodyOutcome) => void): { kept: KeptBytes; stop: () => void } {
+function startReading(
+  response: IncomingMessage,
+  { limit, decodes }: { limit: number; decodes: boolean },
+  onEnd: (outcome: BodyOutcome) => void,
+): { kept: KeptBytes; stop: () => void } {
   const kept = new KeptBytes(limit);
-  const createDecoder = DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '');
+  const createDecoder = decodes ? DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '') : undefined;
   let decoder: Transform | null = null;
   let wireBytes = 0;
   let finished = false;

@@ -1,8 +1,9 @@
 import type { MonitorMessage } from '../core/envelope.ts';
 import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../core/storm.ts';
-import { insertDeliveries, supersedeRetries, type NewDelivery } from '../models/deliveries.ts';
+import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { Run } from '../models/sql.ts';
+import { supersedeRetries } from '../models/superseding.ts';
 import { addToSummaries, countChangedMonitors, listNewestSummaries, noteSummaries, type NewestSummary } from '../models/storms.ts';
 
 /** A monitor's change on its way to one chat. */
@@ -31,6 +32,7 @@ export async function writeChatNews(run: Run, news: readonly ChatNews[], tools: 
     monitorId,
     name: message.monitor.name,
     state: message.state,
+    sequence: message.detail.sequence,
     atMs: createdAtMs,
   })));
   return deliveries;

@@ -5,7 +5,7 @@ import { isChatOnly } from '../core/envelope.ts';
 import { nextAttemptDelayMs } from '../core/retry-timetable.ts';
 import type { Database } from '../models/database.ts';
 import { claimDeliveries, recordAttempts, type Claim, type ClaimedAttempt, type RecordedAttempt } from '../models/deliveries.ts';
-import { disconnectChannel, moveChat } from '../models/chat-connections.ts';
+import { disconnectChannel, keepQuiet, moveChat } from '../models/chat-connections.ts';
 import { runOn } from '../models/sql.ts';
 import { openSlackWebhook } from '../models/slack-connections.ts';
 import type { AttemptOutcome, AttemptResult } from '../notifications/attempt-result.ts';
@@ -70,9 +70,13 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
   const outcome = result.outcome === 'retry' && retryInMs === null ? 'failed' : result.outcome;
   const finishedAtMs = options.now();
   const nextAttemptAtMs = retryInMs === null ? null : finishedAtMs + retryInMs;
+  const quietUntilMs = result.retryAfterMs === null ? null : finishedAtMs + result.retryAfterMs;
+  if (quietUntilMs !== null) await keepQuiet(runOn(options.database.pool), { channelId, untilMs: quietUntilMs });
   const isRecorded = await options.record({ ...result, outcome, deliveryId, attempt, finishedAtMs, nextAttemptAtMs });
   report(options, claimed, { ...result, outcome });
   await heedChat(options, claimed, result);
+  // What else waits for the chat must not wait for this one's retry.
+  if (quietUntilMs !== null && quietUntilMs !== nextAttemptAtMs) await enqueueRetry(options, { deliveryId, channelId, attempt: attempt + 1, dueAtMs: quietUntilMs });
   if (!isRecorded) return 'skipped';
   // A lost chat has its own mark, and an alert that was never sent says nothing of its receiver.
   if (outcome === 'failed' && refused === null && result.channelProblem === null) await options.noteFailure({ channelId, error: result.error ?? 'Failed without a reason', atMs: finishedAtMs });

@@ -1,6 +1,6 @@
 import { blame, findCulprits, type Dependency, type FailingDependency } from '../core/vendor/dependencies.ts';
 import { buildMonitorMessage } from '../core/envelope.ts';
-import { eventOf, hears } from '../core/event.ts';
+import { eventOf, hears, isEventState, type EventState } from '../core/event.ts';
 import type { Change } from '../core/monitor-state.ts';
 import { listRoutes, type Route } from '../models/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
@@ -9,7 +9,7 @@ import { storeMonitorStates, type EvaluatedMonitor } from '../models/evaluation.
 import type { IdPrefix } from '../models/ids.ts';
 import { insertEvidence, type NewEvidence } from '../models/incident-evidence.ts';
 import type { Run } from '../models/sql.ts';
-import { recordTransitions, type DecidedTransition, type WithIncident } from '../models/transitions.ts';
+import { listLastTold, recordTransitions, type DecidedTransition, type WithIncident } from '../models/transitions.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import { writeChatNews, type ChatNews } from './chat-news.ts';
 
@@ -37,10 +37,12 @@ export async function recordChanges(
   if (moved.length === 0) return { transitions: [], deliveries: [] };
   const routes = Map.groupBy(await listRoutes(run, moved.map(({ monitor }) => monitor.id)), (route) => route.monitorId);
   const dependencies = await listDependencies(run, moved);
+  const lastTold = await listLastTold(run, moved.filter(({ changes }) => changes[0]?.from === 'pending' && changes[0].to === 'up').map(({ monitor }) => monitor.id));
   const decided = moved.flatMap(({ monitor, changes }) =>
     changes.map((change, index) => {
       const culprits = findCulprits(change, monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []));
-      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), culprits, newIncidentId: tools.newId('inc') };
+      const before = isEventState(change.from) ? change.from : (lastTold.get(monitor.id) ?? null);
+      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), lastTold: before, culprits, newIncidentId: tools.newId('inc') };
     }),
   );
   const recorded = await recordTransitions(run, decided);
@@ -89,18 +91,19 @@ async function listDependencies(run: Run, moved: readonly ChangedMonitor[]): Pro
 type Told = WithIncident & {
   monitor: EvaluatedMonitor;
   change: Change;
+  lastTold: EventState | null;
   culprits: readonly FailingDependency[];
   sequence: number;
   routes: readonly Route[];
 };
 
-function deliveriesOf({ monitor, change, culprits, sequence, incident, routes }: Told, tools: RecordingTools): { isChat: boolean; delivery: ChatNews }[] {
+function deliveriesOf({ monitor, change, lastTold, culprits, sequence, incident, routes }: Told, tools: RecordingTools): { isChat: boolean; delivery: ChatNews }[] {
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
   const message = buildMonitorMessage({ event, monitor: { id, name, type, target }, change, culprits, sequence, incident, publicUrl: tools.publicUrl });
   return routes
-    .filter((route) => hears(route.type, change))
+    .filter((route) => hears(route.type, change, lastTold))
     .map((route) => ({
       isChat: route.type !== 'webhook',
       delivery: { id: tools.newId('dlv'), tenantId, channelId: route.channelId, monitorId: id, message, createdAtMs: change.detectedAtMs },

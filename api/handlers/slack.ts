@@ -76,9 +76,9 @@ async function comeBack({ query }: Request, dependencies: ApiDependencies): Prom
 }
 
 /** Says hello in the channel; false where it did not arrive. */
-async function greet({ id, name, allMonitors }: CodedChannel, { webhookUrl }: SlackGrant, { config, sendSlack, logger }: ApiDependencies): Promise<boolean> {
+async function greet({ id, name, enabled, allMonitors }: CodedChannel, { webhookUrl }: SlackGrant, { config, sendSlack, logger }: ApiDependencies): Promise<boolean> {
   try {
-    const { outcome, error } = await sendSlack(webhookUrl, buildGreeting({ name, allMonitors, publicUrl: config.publicUrl }, null));
+    const { outcome, error } = await sendSlack(webhookUrl, buildGreeting({ name, enabled, allMonitors, publicUrl: config.publicUrl }, null));
     if (outcome === 'delivered') return true;
     logger.warn({ channel_id: id, error }, 'channel.not_greeted');
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { middleware as createValidator } from 'express-openapi-validator';
 import { badRequest } from '../api-error.ts';
-import { BASE_PATH, isBodyRequired, validatedPart } from '../description.ts';
+import { BASE_PATH, bodySchema, isBodyRequired, validatedPart } from '../description.ts';
 import type { Description } from '../description.ts';
 import { contextOf } from '../request-context.ts';
 import { explainRefusal } from '../validator-refusal.ts';
@@ -23,15 +23,21 @@ export function validation(description: Description, validateResponses: boolean)
       next(refusal === undefined ? undefined : explainRefusal(refusal, { description, path: pathOf(request), request }));
     });
   });
-  return [...steps, requireBody(description)];
+  return [...steps, holdBody(description)];
 }
 
-/** The validator misses an absent body where no field of the body is required. */
-function requireBody(description: Description): RequestHandler {
+/** The validator misses an absent body where no field of the body is required, and any body where none is described (D-06). */
+function holdBody(description: Description): RequestHandler {
   return (request, _response, next) => {
+    const takesBody = bodySchema(description, pathOf(request), request.method) !== undefined;
     if (request.body === undefined && isBodyRequired(description, pathOf(request), request.method)) throw badRequest('the body is required');
+    if (!takesBody && routeOf(request) !== undefined && !isEmpty(request.body)) throw badRequest(`${request.method} ${request.path} takes no fields: send it without a body`);
     next();
   };
+}
+
+function isEmpty(body: unknown): boolean {
+  return body === undefined || body === null || (typeof body === 'object' && Object.keys(body).length === 0);
 }
 
 function noteRoute(request: Request, response: Response): void {

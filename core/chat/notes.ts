@@ -2,22 +2,25 @@ import { CHAT_CAPS, type ChatMessage } from './message.ts';
 import { shorten } from './shown-text.ts';
 
 /** A channel as a note names it. `publicUrl` is the base of links, without a slash at its end. */
-export type NotedChannel = { name: string; allMonitors: boolean; publicUrl: string };
+export type NotedChannel = { name: string; enabled: boolean; allMonitors: boolean; publicUrl: string };
 
 /** Greets a chat that was just connected (D-55). `howToStop` says how people end it from the chat itself; null where they cannot. */
 export function buildGreeting(channel: NotedChannel, howToStop: string | null): ChatMessage {
+  const name = shorten(channel.name, CHAT_CAPS.place);
   const which = channel.allMonitors ? 'all monitors' : 'the monitors chosen for it';
   return {
     tone: 'neutral',
     title: 'Connected to Spotcheck',
-    text: `Alerts of ${which} arrive here, through the channel ${shorten(channel.name, CHAT_CAPS.place)}.${howToStop === null ? '' : ` ${howToStop}`}`,
+    text: channel.enabled
+      ? `Alerts of ${which} arrive here, through the channel ${name}.${howToStop === null ? '' : ` ${howToStop}`}`
+      : `Alerts of ${which} will arrive here once the channel ${name} is enabled: it is disabled at the moment.`,
     facts: [],
     link: { label: 'Open Spotcheck', url: channel.publicUrl },
   };
 }
 
 /** What a connected chat is sent when its owner asks for a test. */
-export function buildTestNote(channel: NotedChannel): ChatMessage {
+export function buildTestNote(channel: Pick<NotedChannel, 'name' | 'publicUrl'>): ChatMessage {
   return {
     tone: 'neutral',
     title: `Test: ${shorten(channel.name, CHAT_CAPS.name)}`,

@@ -10,11 +10,11 @@ export function isOverridden(apiUrl: string): boolean {
 }
 
 /**
- * Whether messages may be sent to a URL that an answer of Slack's named: below https://hooks.slack.com, or at the origin of `apiUrl` where
- * the operator chose another than Slack's. Anything else is not Slack, whoever says so.
+ * Whether messages may be sent to a URL that an answer of Slack's named: below https://hooks.slack.com, or at the host of `apiUrl`, whatever the
+ * port, where the operator chose another than Slack's. Anything else is not Slack, whoever says so.
  */
 export function isWebhookUrl(text: string, apiUrl: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') return false;
-  return url.origin === WEBHOOK_ORIGIN || (isOverridden(apiUrl) && url.origin === new URL(apiUrl).origin);
+  return url.origin === WEBHOOK_ORIGIN || (isOverridden(apiUrl) && url.protocol === new URL(apiUrl).protocol && url.hostname === new URL(apiUrl).hostname);
 }

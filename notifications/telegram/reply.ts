@@ -16,8 +16,10 @@ export function replyTo(outcome: ChatOutcome, publicUrl: string): TelegramMessag
 
 function answerTo(told: Exclude<ChatOutcome, { outcome: 'silent' }>, publicUrl: string): ChatMessage {
   switch (told.outcome) {
-    case 'connected':
-      return buildGreeting({ name: told.channel.name, allMonitors: told.channel.allMonitors, publicUrl }, HOW_TO_STOP);
+    case 'connected': {
+      const { name, enabled, allMonitors } = told.channel;
+      return buildGreeting({ name, enabled, allMonitors, publicUrl }, HOW_TO_STOP);
+    }
     case 'connected_before':
       return note(`This chat is connected already, through the channel ${nameOf(told.channel)}. ${HOW_TO_STOP}`);
     case 'no_code':

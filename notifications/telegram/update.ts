@@ -10,7 +10,7 @@ export const ALLOWED_UPDATES = ['message', 'my_chat_member'] as const;
 
 const CHAT = z.object({ id: z.int() });
 const MESSAGE = z.object({ chat: CHAT, text: z.string().optional(), migrate_to_chat_id: z.int().optional() });
-const MEMBERSHIP = z.object({ chat: CHAT, new_chat_member: z.object({ status: z.string() }) });
+const MEMBERSHIP = z.object({ chat: CHAT, new_chat_member: z.object({ status: z.string(), is_member: z.boolean().optional() }) });
 const UPDATE = z.object({
   update_id: z.int().nullable().catch(null),
   message: MESSAGE.optional().catch(undefined),
@@ -43,6 +43,7 @@ function isForUs(addressed: string | undefined, botName: string | null): boolean
   return addressed === undefined || botName === null || addressed.toLowerCase() === botName.replace(/^@/, '').toLowerCase();
 }
 
-function readMembership({ chat, new_chat_member: { status } }: z.infer<typeof MEMBERSHIP>): ChatUpdate | undefined {
-  return AWAY.has(status) ? { kind: 'removed', chatId: String(chat.id) } : undefined;
+/** Who is restricted may be in the chat or not, and says so. */
+function readMembership({ chat, new_chat_member: { status, is_member: isMember } }: z.infer<typeof MEMBERSHIP>): ChatUpdate | undefined {
+  return AWAY.has(status) || (status === 'restricted' && isMember === false) ? { kind: 'removed', chatId: String(chat.id) } : undefined;
 }

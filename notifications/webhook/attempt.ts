@@ -30,46 +30,16 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
   const problem = findUrlProblem(delivery.url);
   if (problem !== null) return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
   const startedAtMs = sending.now();
-  const { exchange, statusCode } = await post(delivery, sending);
+  const exchange = await post(delivery, sending);
   const durationMs = Math.max(0, Math.round(sending.now() - startedAtMs));
-  if (exchange.outcome === 'failed') {
-    // A refusal is final even where its body never ends; a success counts once the whole answer is there.
-    const refused = statusCode !== null && outcomeOfStatus(statusCode) === 'failed';
-    if (refused) return { outcome: 'failed', statusCode, durationMs, error: describeStatus(statusCode), response: null };
-    return { outcome: OUTCOME_OF_FAILURE[exchange.cause], statusCode, durationMs, error: exchange.reason, response: null };
-  }
-  const outcome = outcomeOfStatus(exchange.status);
-  const error = outcome === 'delivered' ? null : describeStatus(exchange.status);
-  return { outcome, statusCode: exchange.status, durationMs, error, response: exchange.body.length === 0 ? null : keepAnswer(exchange.body, secretsOf(delivery)) };
+  const { outcome, statusCode, error, body } = readExchange(exchange);
+  return { outcome, statusCode, durationMs, error, response: body === null || body.length === 0 ? null : keepAnswer(body, secretsOf(delivery)) };
 }
 
-type Posted = {
-  exchange: HttpExchange;
-  /** Known as soon as the answer's head was there, even if the exchange failed after it. */
-  statusCode: number | null;
-};
-
-/**
- * A connection that was kept may have died unnoticed. Where it breaks before any answer the request goes out once more, at once and on a
- * fresh one; where it just stays silent the retries do, for they never take a kept one.
- */
-async function post(delivery: WebhookDelivery, sending: WebhookSending): Promise<Posted> {
-  if (delivery.attempt > 1) return await postOnce(delivery, sending);
-  const startedAtMs = sending.now();
-  const posted = await postOnce(delivery, sending, sending.agent);
-  const leftMs = sending.deadlineMs - (sending.now() - startedAtMs);
-  if (!isStale(posted) || leftMs <= 0) return posted;
-  return await postOnce(delivery, { ...sending, deadlineMs: leftMs });
-}
-
-/** No connection was made for the exchange, and the one that it was given broke. */
-function isStale({ exchange, statusCode }: Posted): boolean {
-  return exchange.outcome === 'failed' && exchange.cause === 'conn_error' && statusCode === null && exchange.phases.connectMs === null;
-}
-
-async function postOnce(delivery: WebhookDelivery, { http, deadlineMs, now }: WebhookSending, agent?: Agent): Promise<Posted> {
+/** Retries connect anew: a kept connection may have died unnoticed and just stay silent. */
+async function post(delivery: WebhookDelivery, { http, agent, deadlineMs, now }: WebhookSending): Promise<HttpExchange> {
   const sentAtMs = now();
-  const { deliveryId, message } = delivery;
+  const { deliveryId, message, attempt } = delivery;
   const body = Buffer.from(JSON.stringify(sealEnvelope(message, { deliveryId, sentAtMs })));
   const headers = {
     'Content-Type': 'application/json',
@@ -78,13 +48,27 @@ async function postOnce(delivery: WebhookDelivery, { http, deadlineMs, now }: We
     'User-Agent': 'Spotcheck/1 (webhook)',
     ...signDelivery({ body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) }, delivery.signingSecret, delivery.previousSecret),
   };
-  let statusCode: number | null = null;
-  const bodyLimit = (status: number): number => {
-    statusCode = status;
-    return RESPONSE_LIMIT;
-  };
-  const exchange = await http({ url: new URL(delivery.url), method: 'POST', headers, body, deadlineMs, bodyLimit, ...(agent && { agent }) });
-  return { exchange, statusCode };
+  const request = { url: new URL(delivery.url), method: 'POST', headers, body, deadlineMs, bodyLimit: () => RESPONSE_LIMIT, decodes: false };
+  return await http(attempt === 1 ? { ...request, agent } : request);
+}
+
+type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error: string | null; body: Buffer | null };
+
+/**
+ * The status of an answer decides, even where its body breaks off: the receiver has spoken, and one that counts its bytes wrongly must not be
+ * told four times. Only a success whose body goes on past the deadline is none: a receiver that never ends has not answered.
+ */
+function readExchange(exchange: HttpExchange): ReadExchange {
+  if (exchange.outcome === 'answered') return readStatus(exchange);
+  const { begun, cause, reason } = exchange;
+  if (begun === null) return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null };
+  const read = readStatus(begun);
+  return cause === 'timeout' && read.outcome === 'delivered' ? { ...read, outcome: 'retry', error: reason } : read;
+}
+
+function readStatus({ status, body }: { status: number; body: Buffer }): ReadExchange {
+  const outcome = outcomeOfStatus(status);
+  return { outcome, statusCode: status, error: outcome === 'delivered' ? null : describeStatus(status), body };
 }
 
 function outcomeOfStatus(status: number): AttemptOutcome {

@@ -24,26 +24,27 @@ test('an event announces the state that it was caused by', (t) => {
 });
 
 test('webhooks hear of every event, the first up of a new monitor included', (t) => {
-  t.true(hears('webhook', { from: 'pending', to: 'up' }));
-  t.true(hears('webhook', { from: 'up', to: 'down' }));
-  t.true(hears('webhook', { from: 'pending', to: 'unknown' }));
+  t.true(hears('webhook', { to: 'up' }, null));
+  t.true(hears('webhook', { to: 'down' }, 'up'));
+  t.true(hears('webhook', { to: 'unknown' }, null));
 });
 
 for (const type of ['telegram', 'slack'] as const) {
   test(`${type} hears of bad news and of its end, but not that a new monitor is up`, (t) => {
-    t.true(hears(type, { from: 'pending', to: 'down' }));
-    t.true(hears(type, { from: 'up', to: 'degraded' }));
-    t.true(hears(type, { from: 'up', to: 'unknown' }));
-    t.true(hears(type, { from: 'down', to: 'up' }));
-    t.true(hears(type, { from: 'degraded', to: 'up' }));
-    t.true(hears(type, { from: 'unknown', to: 'up' }));
-    t.false(hears(type, { from: 'pending', to: 'up' }));
+    t.true(hears(type, { to: 'down' }, null));
+    t.true(hears(type, { to: 'degraded' }, 'up'));
+    t.true(hears(type, { to: 'unknown' }, 'up'));
+    t.true(hears(type, { to: 'up' }, 'down'));
+    t.true(hears(type, { to: 'up' }, 'degraded'));
+    t.true(hears(type, { to: 'up' }, 'unknown'));
+    t.false(hears(type, { to: 'up' }, null));
+    t.false(hears(type, { to: 'up' }, 'up'));
   });
 }
 
 test('nobody hears of pausing and resuming', (t) => {
   for (const type of ['webhook', 'telegram', 'slack'] as const) {
-    t.false(hears(type, { from: 'up', to: 'paused' }));
-    t.false(hears(type, { from: 'paused', to: 'pending' }));
+    t.false(hears(type, { to: 'paused' }, 'up'));
+    t.false(hears(type, { to: 'pending' }, 'down'));
   }
 });

@@ -60,5 +60,5 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
 /** One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an owner asks for. */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
-  test: buildTestNote({ name: 'On call', allMonitors: true, publicUrl }),
+  test: buildTestNote({ name: 'On call', publicUrl }),
 };

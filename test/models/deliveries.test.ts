@@ -10,11 +10,11 @@ import {
   insertDeliveries,
   listOverdueChannels,
   recordAttempts,
-  supersedeRetries,
   type RecordedAttempt,
 } from '../../models/deliveries.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
+import { supersedeRetries } from '../../models/superseding.ts';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 

@@ -123,6 +123,25 @@ test('a replay takes what failed in its time, both ends included, and is claimed
   t.like(await findDelivery(database, { tenantId: other.tenantId, id: foreign }), { outcome: 'failed' });
 });
 
+test('in a replay one waits for the first attempt at the one before it, and no longer', async (t) => {
+  const channel = await addChannel();
+  const ids: string[] = [];
+  for (let index = 0; index < 3; index += 1) {
+    ids.push(await addDelivery(channel, NOW_MS + index, null));
+    await attempt(channel, { outcome: 'failed', error: 'gone' });
+  }
+  await replay(channel);
+  const claim = () => claimNextDelivery(database, channel.channelId, { nowMs: LATER_MS, claimMs: 1000 });
+  const record = (deliveryId: string | undefined, result: Partial<RecordedAttempt>) => recordAttempt(database, { ...RECORDED, deliveryId: deliveryId ?? '', attempt: 2, ...result });
+  t.is((await claim())?.deliveryId, ids[0]);
+  t.is(await claim(), null);
+  await record(ids[0], { outcome: 'retry', nextAttemptAtMs: LATER_MS + 60_000 });
+  t.is((await claim())?.deliveryId, ids[1]);
+  t.is(await claim(), null);
+  await record(ids[1], { outcome: 'delivered' });
+  t.is((await claim())?.deliveryId, ids[2]);
+});
+
 test('of two replays at once each delivery goes to one', async (t) => {
   const channel = await addChannel();
   for (let index = 0; index < 30; index += 1) {
@@ -188,10 +207,10 @@ async function addChannel(): Promise<TestChannel> {
   return { tenantId, channelId };
 }
 
-async function addDelivery({ tenantId, channelId }: TestChannel, createdAtMs = NOW_MS): Promise<string> {
+async function addDelivery({ tenantId, channelId }: TestChannel, createdAtMs = NOW_MS, monitorId: string | null = 'mon_1'): Promise<string> {
   made += 1;
   const id = `dlv_${String(made).padStart(6, '0')}`;
-  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId: 'mon_1', message: MESSAGE, createdAtMs }]);
+  await insertDeliveries(runOn(database.pool), [{ id, tenantId, channelId, monitorId, message: MESSAGE, createdAtMs }]);
   return id;
 }
 

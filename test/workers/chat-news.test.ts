@@ -5,6 +5,7 @@ import type { Monitor } from '../../core/monitor.ts';
 import type { Verdict } from '../../core/verdict.ts';
 import { createChannel } from '../../models/channels.ts';
 import { claimDeliveries } from '../../models/deliveries.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitors.ts';
 import { inPoolTransaction } from '../../models/sql.ts';
 import { addToSummaries, countChangedMonitors, listNewestSummaries } from '../../models/storms.ts';
 import { createTenant } from '../../models/tenants.ts';
@@ -111,7 +112,8 @@ test('as long as a summary is open whatever changes is told in it, in order, eve
 });
 
 test('what is being added to a summary is in it: a claim passes by until the change is committed', async (t) => {
-  const { runtime, chat, change } = await prepare(t, 12);
+  const { runtime, agent, chat, change } = await prepare(t, 12);
+  const [late] = await addMonitors(runtime, agent, 1);
   await change('down', { atMs: START_MS });
   const claim = { nowMs: START_MS + 5000, claimMs: CLAIM_MS };
   await inPoolTransaction(runtime.database, async (run) => {
@@ -119,19 +121,19 @@ test('what is being added to a summary is in it: a claim passes by until the cha
     const newest = (await listNewestSummaries(run, [chat])).get(chat);
     t.true(newest?.isOpen);
     t.deepEqual(await claimDeliveries(runtime.database, [chat], claim), [{ claimed: null, hasMore: true }]);
-    await addToSummaries(run, [{ deliveryId: newest?.deliveryId ?? '', monitorId: 'mon_late', name: 'Late', state: 'degraded', atMs: START_MS }]);
+    await addToSummaries(run, [{ deliveryId: newest?.deliveryId ?? '', monitorId: late?.id ?? '', name: 'Late', state: 'degraded', sequence: 1, atMs: START_MS }]);
   });
   t.is((await deliverSummary(runtime, chat, START_MS + 5000)).monitors, 13);
 });
 
-test('a summary whose worker died before it was read says the same in the next attempt, and what came after it is in the next one', async (t) => {
+test('a summary whose worker died before it was read leaves out what has newer news in the next attempt: that is in the next one', async (t) => {
   const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
   await change('down', { atMs: START_MS });
   await runtime.database.pool.query(`UPDATE deliveries SET attempts = 1, claimed_until = $1 WHERE event = 'summary'`, [START_MS + 20_000]);
   await change('up', { atMs: START_MS + 10_000, of: monitors.slice(0, 2) });
   t.is((await toldTo(chat)).length, 2);
   const again = await deliverSummary(runtime, chat, START_MS + 20_000);
-  t.deepEqual(again.states.map(({ state, monitors: count }) => [state, count]), [['down', 12]]);
+  t.deepEqual(again.states.map(({ state, monitors: count }) => [state, count]), [['down', 10]]);
   t.deepEqual((await deliverSummary(runtime, chat, START_MS + 60_000)).states.map(({ state, monitors: count }) => [state, count]), [['up', 2]]);
 });
 
@@ -142,6 +144,55 @@ test('a summary that fails is retried and says the same', async (t) => {
   const made = { deliveryId: first?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null, finishedAtMs: START_MS + 5010 } as const;
   t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 10_000 }));
   t.deepEqual(await deliverSummary(runtime, chat, START_MS + 10_000), first?.message);
+});
+
+test('the retry of a summary tells only what still holds, and is dropped where nothing does', async (t) => {
+  const { runtime, monitors, chat, change, outcomesOf } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  const first = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
+  const made = { deliveryId: first?.deliveryId ?? '', outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null } as const;
+  t.true(await recordAttempt(runtime.database, { ...made, attempt: 1, finishedAtMs: START_MS + 5010, nextAttemptAtMs: START_MS + 10_000 }));
+  await change('up', { atMs: START_MS + 8000, of: monitors.slice(0, 3) });
+  const second = await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 10_000, claimMs: CLAIM_MS });
+  t.like(second, { deliveryId: made.deliveryId, attempt: 2, message: { monitors: 9 } });
+  t.true(await recordAttempt(runtime.database, { ...made, attempt: 2, finishedAtMs: START_MS + 10_010, nextAttemptAtMs: START_MS + 50_000 }));
+  await runtime.database.pool.query('DELETE FROM monitors WHERE id = $1', [monitors[3]?.id]);
+  await change('up', { atMs: START_MS + 12_000, of: monitors.slice(4) });
+  await deliverSummary(runtime, chat, START_MS + 49_000);
+  t.is(await claimNextDelivery(runtime.database, chat, { nowMs: START_MS + 50_000, claimMs: CLAIM_MS }), null);
+  t.deepEqual(await outcomesOf(chat), ['superseded', 'delivered']);
+  const { rows } = await runtime.database.pool.query('SELECT attempt FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt', [made.deliveryId]);
+  t.deepEqual(rows, [{ attempt: 1 }, { attempt: 2 }]);
+});
+
+test('a chat hears nothing of a monitor that was paused or deleted before its retry; a webhook does', async (t) => {
+  const { runtime, monitors, chat, webhook, change, outcomesOf } = await prepare(t, 2);
+  const [paused, deleted] = monitors;
+  await change('down', { atMs: START_MS });
+  for (const channelId of [chat, chat, webhook, webhook]) {
+    const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs: START_MS, claimMs: CLAIM_MS });
+    const made = { deliveryId: claimed?.deliveryId ?? '', attempt: 1, outcome: 'retry', statusCode: 502, durationMs: 5, error: 'Bad gateway', response: null, finishedAtMs: START_MS + 10 } as const;
+    t.true(await recordAttempt(runtime.database, { ...made, nextAttemptAtMs: START_MS + 5000 }));
+  }
+  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: paused?.id ?? '', nowMs: START_MS + 3000 });
+  await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: deleted?.id ?? '', nowMs: START_MS + 3000 });
+  const claims = await claimDeliveries(runtime.database, [chat, chat, webhook, webhook], { nowMs: START_MS + 5000, claimMs: CLAIM_MS });
+  t.deepEqual(claims.map(({ claimed }) => claimed?.attempt), [undefined, undefined, 2, 2]);
+  t.deepEqual(await outcomesOf(chat), ['superseded', 'superseded']);
+});
+
+test('a chat that was told of an outage hears of its end, even when the monitor was paused in between', async (t) => {
+  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 1);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '' };
+  await change('down', { atMs: START_MS });
+  await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 1000 });
+  await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 2000 });
+  await change('up', { atMs: START_MS + 3000, dueAtMs: START_MS + 2500 });
+  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down', 'monitor.up']);
+  await pauseMonitor(runtime.database, { ...key, nowMs: START_MS + 4000 });
+  await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 5000 });
+  await change('up', { atMs: START_MS + 6000, dueAtMs: START_MS + 5500 });
+  t.is((await toldTo(chat)).length, 2);
 });
 
 test('a storm whose transaction fails leaves neither a summary nor a change of one', async (t) => {
@@ -191,10 +242,10 @@ async function prepare(t: ExecutionContext, count: number) {
   const agent = await runtime.addAgent('local');
   const monitors = await addMonitors(runtime, agent, count);
   let steps = 0;
-  const change = (verdict: Verdict, { atMs, of = monitors }: { atMs: number; of?: readonly Monitor[] }) => {
+  const change = (verdict: Verdict, { atMs, of = monitors, dueAtMs }: { atMs: number; of?: readonly Monitor[]; dueAtMs?: number }) => {
     steps += 1;
     const evaluate = createEvaluator({ database: runtime.database, now: () => atMs, newId: runtime.newId, publicUrl: runtime.publicUrl });
-    return evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: START_MS - 60_000 + 10 * steps, verdict })));
+    return evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: dueAtMs ?? START_MS - 60_000 + 10 * steps, verdict })));
   };
   await change('up', { atMs: START_MS - 100_000 });
   const [chat, webhook] = [await addChannel(runtime, 'telegram'), await addChannel(runtime, 'webhook')];

@@ -40,6 +40,11 @@ for (const status of ['kicked', 'left']) {
   });
 }
 
+test('a bot that is restricted has left the chat where it says that it is no member', (t) => {
+  const kindOf = (isMember: boolean) => readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status: 'restricted', is_member: isMember } } }, null).update.kind;
+  t.deepEqual([kindOf(false), kindOf(true)], ['removed', 'other']);
+});
+
 test('a bot that joined, or was given rights, changes nothing', (t) => {
   for (const status of ['member', 'administrator', 'restricted']) {
     t.deepEqual(readUpdate({ update_id: 8, my_chat_member: { chat: GROUP, new_chat_member: { status } } }, null), { id: 8, update: { kind: 'other' } });

@@ -106,12 +106,30 @@ test('the deadline spans the body: a 200 that dribbles on and on is no success',
   });
   const result = await attempt(t, port, { sending: { deadlineMs: 2000 } });
   t.like(result, { outcome: 'retry', statusCode: 200 });
+  t.regex(result.response ?? '', /^\.+$/);
   t.true(result.durationMs < 4000, `${result.durationMs} ms`);
 });
 
 test('a 404 is final even if its body never ends', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.writeHead(404).write('wait for it'));
-  t.like(await attempt(t, port, { sending: { deadlineMs: 2000 } }), { outcome: 'failed', statusCode: 404, error: 'The endpoint answered 404' });
+  t.like(await attempt(t, port, { sending: { deadlineMs: 2000 } }), { outcome: 'failed', statusCode: 404, error: 'The endpoint answered 404', response: 'wait for it' });
+});
+
+test('a body that breaks off leaves the status to decide, and is kept as far as it came', async (t) => {
+  for (const [status, outcome] of [[200, 'delivered'], [410, 'failed'], [503, 'retry']] as const) {
+    const { port } = await receive(t, (_request, response) => {
+      response.writeHead(status, { 'Content-Length': 100 });
+      response.write('short', () => response.destroy());
+    });
+    t.like(await attempt(t, port), { outcome, statusCode: status, response: 'short' });
+  }
+});
+
+test('a 200 that lies of its content coding is a success, and its body kept as it came', async (t) => {
+  for (const coding of ['gzip', 'zstd', 'br', 'deflate']) {
+    const { port } = await receive(t, (_request, response) => void response.writeHead(200, { 'Content-Encoding': coding }).end('plain'));
+    t.like(await attempt(t, port), { outcome: 'delivered', statusCode: 200, response: 'plain' });
+  }
 });
 
 test('of a huge answer the first kilobyte is kept and the connection closed', async (t) => {
@@ -231,7 +249,7 @@ test('first attempts share a connection, a retry has one of its own', async (t) 
   t.is(connections(), 2);
 });
 
-test('a kept connection that breaks before an answer costs no attempt', async (t) => {
+test('a request that breaks on a kept connection goes out once: whether it was taken nobody can say', async (t) => {
   const seen = new WeakSet<object>();
   const { port, connections } = await receive(t, (request, response) => {
     if (seen.has(request.socket)) request.socket.destroy();
@@ -241,8 +259,17 @@ test('a kept connection that breaks before an answer costs no attempt', async (t
   const sending = sendingOf(t);
   await attempt(t, port, { sending });
   await untilKept(sending);
-  t.like(await attempt(t, port, { sending }), { outcome: 'delivered', statusCode: 200 });
-  t.is(connections(), 2);
+  t.like(await attempt(t, port, { sending }), { outcome: 'retry', statusCode: null });
+  t.is(connections(), 1);
+});
+
+test('a connection is kept for a second only, which no server is too short for', async (t) => {
+  const { port } = await receive(t, (_request, response) => void response.end());
+  const sending = sendingOf(t);
+  await attempt(t, port, { sending });
+  await untilKept(sending);
+  await until(() => Object.keys(sending.agent.freeSockets).length === 0, { timeoutMs: 2500 });
+  t.pass();
 });
 
 type Overrides = { delivery?: Partial<WebhookDelivery>; sending?: Partial<WebhookSending> };

@@ -58,7 +58,13 @@ test.serial('the wait that Slack asks for counts where it is longer than the tim
     t.deepEqual(await deliver(channelId), { retry: 1 });
     const { next_attempt_at: dueAtMs } = await deliveryOf(id);
     t.true(dueAtMs - beforeMs >= leastMs && dueAtMs - beforeMs < mostMs, `${dueAtMs - beforeMs} ms`);
-    t.deepEqual(retries.map(({ deliveryId, dueAtMs: jobDueAtMs }) => [deliveryId, jobDueAtMs]), [[id, dueAtMs]]);
+    const quietUntilMs = (await channelOf(channelId)).quiet_until;
+    t.true(quietUntilMs - beforeMs >= Number(retryAfter) * 1000 && quietUntilMs <= dueAtMs);
+    // What else waits for the chat is looked for as soon as that is allowed.
+    t.deepEqual(new Set(retries.map((job) => job.dueAtMs)), new Set([quietUntilMs, dueAtMs]));
+    const other = await addDelivery(channelId);
+    t.deepEqual(await prepare().deliver(channelId), {});
+    t.is((await deliveryOf(other)).outcome, 'pending');
   }
 });
 
@@ -146,7 +152,7 @@ async function addDelivery(channelId: string): Promise<string> {
 }
 
 async function channelOf(id: string) {
-  return (await database.pool.query('SELECT tenant_id, status, enabled, last_error FROM channels WHERE id = $1', [id])).rows[0];
+  return (await database.pool.query('SELECT tenant_id, status, enabled, last_error, quiet_until FROM channels WHERE id = $1', [id])).rows[0];
 }
 
 async function deliveryOf(id: string) {
