@@ -82,6 +82,8 @@ async function prepare(t: ExecutionContext) {
   const telegram = await startTelegramServer(t);
   telegram.open(ADA);
   const { database, tenantId, newId } = runtime;
+  const monitor = await runtime.addMonitor([await runtime.addAgent('local')], { name: 'Shop' });
+  await database.pool.query(`UPDATE monitors SET id = 'mon_1' WHERE id = $1`, [monitor.id]);
   await createChannel(database, { id: 'nch_1', tenantId, type: 'telegram', name: 'Phone', status: 'connected', allMonitors: true, monitorIds: [], nowMs: 0 });
   await database.pool.query(`UPDATE channels SET chat_id = $1 WHERE id = 'nch_1'`, [String(ADA)]);
   const settings = { botToken: telegram.token, botName: null, apiUrl: telegram.url };
