@@ -32,14 +32,17 @@ export async function createRollupPartitions(database: Pick<Database, 'pool'>, a
   await create(database, (['hourly_rollups', 'daily_rollups'] as const).map((table) => ({ table, partition: partitionOf(table, atMs) })));
 }
 
+/** A transaction for each table: one for all would hold the lock of one while it waits for another, and queries take them in any order. */
 async function create(database: Pick<Database, 'pool'>, wanted: readonly { table: Table; partition: Partition }[]): Promise<void> {
-  await inPoolTransaction(database, async (run) => {
-    // Of two processes that create a table at once one fails, IF NOT EXISTS or not.
-    await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
-    for (const { table, partition } of wanted) {
-      await run(`CREATE TABLE IF NOT EXISTS ${partition.name} PARTITION OF ${table} FOR VALUES FROM (${partition.fromMs}) TO (${partition.toMs})`);
-    }
-  });
+  for (const [table, partitions] of Map.groupBy(wanted, (one) => one.table)) {
+    await inPoolTransaction(database, async (run) => {
+      // Of two processes that create a table at once one fails, IF NOT EXISTS or not.
+      await run(`SELECT pg_advisory_xact_lock(hashtextextended('partitions', 0))`);
+      for (const { partition } of partitions) {
+        await run(`CREATE TABLE IF NOT EXISTS ${partition.name} PARTITION OF ${table} FOR VALUES FROM (${partition.fromMs}) TO (${partition.toMs})`);
+      }
+    });
+  }
 }
 
 /**
