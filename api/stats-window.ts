@@ -8,6 +8,9 @@ export type Resolution = keyof typeof STEP_MS;
 /** A window in whole Unix seconds, the end excluded, and the steps that it is cut into. */
 export type StatsWindow = { from: number; to: number; resolution: Resolution };
 
+/** The same with the stretch that checks are counted in: beyond what the plan keeps of single results, whole hours only. */
+export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: number };
+
 /** What a caller asked for; an absent part has its default. */
 export type AskedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
 
@@ -28,7 +31,7 @@ const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
 ];
 
 /** Reads the window that statistics are asked for, or throws a 400 that names what is wrong. It ends now at the latest; `resultDays` is how long single results are kept. */
-export function readStatsWindow(asked: AskedWindow, { nowMs, resultDays }: { nowMs: number; resultDays: number }): StatsWindow {
+export function readStatsWindow(asked: AskedWindow, { nowMs, resultDays }: { nowMs: number; resultDays: number }): CountedWindow {
   const now = Math.floor(nowMs / 1000);
   const to = Math.min(asked.to ?? now, now);
   const from = asked.from ?? Math.max(0, to - DEFAULT_WINDOW);
@@ -41,7 +44,9 @@ export function readStatsWindow(asked: AskedWindow, { nowMs, resultDays }: { now
   }
   const points = countSteps({ from, to }, resolution);
   if (points > MOST_POINTS) throw badRequest(`resolution must be ${coarserFor({ from, to })} for this window, got ${resolution}: that would be ${points} points, and at most ${MOST_POINTS} are given`);
-  return { from, to, resolution };
+  const countedFrom = from < keptFrom ? Math.ceil(from / HOUR) * HOUR : from;
+  const countedTo = to < keptFrom ? Math.floor(to / HOUR) * HOUR : to;
+  return { from, to, resolution, countedFrom, countedTo: Math.max(countedFrom, countedTo) };
 }
 
 /** Where the steps of a window begin, and where the last one ends, in Unix seconds: multiples of the step, but for the ends of the window. */

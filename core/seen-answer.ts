@@ -18,10 +18,24 @@ const MAX_ALL = 2048;
 /** Credentials by their very name: such a header is not kept from any answer. */
 const TELLING_NAME = /cookie|auth|token|secret|key|session|passw|credential|csrf|xsrf|jwt|signature|nonce/;
 
-/** What a server says of itself, whatever it was sent: kept also from answers to checks with secrets, which other headers may echo. */
-const HARMLESS_NAMES = new Set([
-  'server', 'date', 'age', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding', 'connection', 'retry-after', 'location', 'via', 'x-cache',
-  'x-served-by', 'cf-cache-status', 'cf-ray', 'cache-control', 'expires', 'last-modified', 'allow', 'strict-transport-security',
+const DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const NUMBER = /^\d{1,12}$/;
+
+/**
+ * What is kept of the headers of an answer to a check with secrets, by the form that a value must have: nothing that could hold a part of what was
+ * sent. Servers repeat it in paths, in names of nodes, in lists of what they allow, encoded one way or the other.
+ */
+const HARMLESS = new Map<string, RegExp>([
+  ['date', DATE],
+  ['expires', DATE],
+  ['last-modified', DATE],
+  ['age', NUMBER],
+  ['content-length', NUMBER],
+  ['retry-after', NUMBER],
+  ['content-type', /^(?:text\/(?:html|plain|xml)|application\/(?:json|problem\+json|xml))(?: *; *charset=(?:utf-8|iso-8859-1|us-ascii))?$/i],
+  ['content-encoding', /^(?:gzip|deflate|br|zstd|identity)$/i],
+  ['transfer-encoding', /^chunked$/i],
+  ['connection', /^(?:close|keep-alive)$/i],
 ]);
 
 /** Headers whose value is a URL: what follows its path may carry credentials. */
@@ -92,8 +106,9 @@ function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: bo
   let size = 0;
   for (const [name, value] of Object.entries(headers)) {
     const key = cleanText(name, MAX_NAME).toLowerCase();
-    if (key === '' || TELLING_NAME.test(key) || (hasSecrets && !HARMLESS_NAMES.has(key))) continue;
-    const text = headerText(key, oneValue(value));
+    const whole = oneValue(value) ?? '';
+    if (key === '' || TELLING_NAME.test(key) || (hasSecrets && !isHarmless(key, whole))) continue;
+    const text = headerText(key, whole);
     size += key.length + text.length;
     if (kept.length === MAX_HEADERS || size > MAX_ALL) break;
     kept.push([key, text]);
@@ -101,9 +116,12 @@ function cleanHeaders(headers: Readonly<Record<string, unknown>>, hasSecrets: bo
   return Object.fromEntries(kept);
 }
 
-function headerText(name: string, value: string | undefined): string {
-  const text = value ?? '';
-  return cleanText(URL_NAMES.has(name) ? withoutQuery(text) : text, MAX_VALUE);
+function isHarmless(name: string, value: string): boolean {
+  return HARMLESS.get(name)?.test(value) === true;
+}
+
+function headerText(name: string, value: string): string {
+  return cleanText(URL_NAMES.has(name) ? withoutQuery(value) : value, MAX_VALUE);
 }
 
 function oneValue(value: unknown): string | undefined {
@@ -116,16 +134,10 @@ function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/@]*@/i, '$1//');
 }
 
-/** Even a harmless header is left out where it repeats a secret: a path can hold one as well. */
+/** Even a number may be one that was sent. */
 function withoutEchoes(headers: Readonly<Record<string, string>>, { secretHeaders, auth, body }: MonitorSecrets): Record<string, string> {
-  const values = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body, auth && basicOf(auth)];
-  const secrets = values.flatMap((value) => (value ? [value, encodeURIComponent(value.toWellFormed())] : []));
-  return Object.fromEntries(Object.entries(headers).filter(([, text]) => !secrets.some((secret) => text.includes(secret))));
-}
-
-/** The credentials of basic authentication, as they are sent. */
-function basicOf({ username = '', password = '' }: NonNullable<MonitorSecrets['auth']>): string {
-  return btoa(String.fromCodePoint(...new TextEncoder().encode(`${username}:${password}`)));
+  const secrets = [...Object.values(secretHeaders ?? {}), auth?.token, auth?.username, auth?.password, body].filter((secret) => secret !== undefined && secret !== '');
+  return Object.fromEntries(Object.entries(headers).filter(([, text]) => !secrets.some((secret) => secret !== undefined && text.includes(secret))));
 }
 
 /** The start of a body as text; null where it is none: by its type, by its bytes, or for a NUL in it. Half a character at the end is left out. */

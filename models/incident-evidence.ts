@@ -23,7 +23,7 @@ export type IncidentEvidence = {
 /** The first failure of a source of a monitor, for the named incident or, where that is null, the one that is open (if any). */
 export type NewEvidence = SourceFailure & { incidentId: string | null; monitor: { id: string; no: number } };
 
-/** Keeps what sources saw at their first failures with their monitors' incidents, with one statement. A source that an incident has already keeps what is there. */
+/** Keeps what sources saw at their first failures with their monitors' incidents, with one statement. Of a source an incident keeps the first failure of each verdict that it has. */
 export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Promise<void> {
   // A gauge that is tripped, or on its way to it, begins with nothing better than degraded.
   const failures = rows.map(({ incidentId, monitor, agentNo, gauge, first, seen }) => ({ incidentId, monitorId: monitor.id, monitorNo: monitor.no, agentNo, gauge, ...first, seen }));

@@ -5,7 +5,7 @@ import { PHASE_NAMES } from '../core/seen-failure.ts';
 /** Which of the raw checks are meant: from and to are SQL of Unix milliseconds (to excluded), `only` narrows a table, which has the given alias. */
 export type RawSelection = { from: string; to: string; only?: (alias: string) => string };
 
-/** A latency as a result can hold it, in milliseconds; a run of a job may take longer. */
+/** A latency as a result can hold it, in milliseconds; a run of a job may take longer. Of two arguments one of which is null `least` gives the other. */
 const MAX_LATENCY_MS = 2_147_483_647;
 
 /**
@@ -21,7 +21,7 @@ export function rawChecks({ from, to, only }: RawSelection): string {
           SELECT p.monitor_no, p.agent_no, p.at, p.verdict, p.latency_ms, NULL FROM (
             SELECT p.monitor_no, (SELECT no FROM agents WHERE kind = 'service') AS agent_no, p.at,
                    (CASE WHEN p.kind = 'success' OR p.exit_status = 0 THEN ${up} ELSE ${down} END)::smallint AS verdict,
-                   least(p.duration_ms, ${MAX_LATENCY_MS})::integer AS latency_ms
+                   CASE WHEN p.duration_ms IS NOT NULL THEN least(p.duration_ms, ${MAX_LATENCY_MS})::integer END AS latency_ms
             FROM heartbeat_pings p WHERE p.at >= ${from} AND p.at < ${to} AND p.kind <> 'start'
           ) p
           WHERE NOT EXISTS (SELECT 1 FROM check_results r

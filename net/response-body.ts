@@ -81,18 +81,24 @@ function startReading(
   const keep = (chunk: Buffer): void => {
     if (!finished && !kept.add(chunk)) finishBody();
   };
-  const decode = (create: CreateDecoder, chunk: Buffer): void => {
+  const decode = (create: CreateDecoder, chunk: Buffer, onDecoded?: () => void): void => {
     decoder ??= create(chunk[0] ?? 0)
       .on('data', keep)
       .on('drain', () => response.resume())
       .on('end', finishBody)
       .on('error', () => finish('undecodable'));
-    if (!decoder.write(chunk)) response.pause();
+    if (!decoder.write(chunk, onDecoded)) response.pause();
+  };
+  // The decoder may still be at what came before: what that holds counts.
+  const breakOff = (create: CreateDecoder, chunk: Buffer): void => {
+    response.off('data', receive);
+    response.pause();
+    decode(create, chunk, () => finish({ ...kept.body(), truncated: true }));
   };
   const receive = (chunk: Buffer): void => {
     wireBytes += chunk.length;
     if (createDecoder === undefined) keep(chunk);
-    else if (wireBytes > limit + WIRE_SLACK) finish({ ...kept.body(), truncated: true });
+    else if (wireBytes > limit + WIRE_SLACK) breakOff(createDecoder, chunk);
     else decode(createDecoder, chunk);
   };
 

@@ -1,6 +1,7 @@
 import { failuresOf, type Change, type DecidedMonitor, type SourceFailure } from '../core/monitor-state.ts';
 import { seenFailureOf } from '../core/seen-failure.ts';
 import { firstBadOf, GAUGES, voteOf, type SourceState } from '../core/source-state.ts';
+import type { Verdict } from '../core/verdict.ts';
 import type { MeasuredResult } from '../models/check-results.ts';
 import type { EvaluatedMonitor, FirstSights } from '../models/evaluation.ts';
 import type { NewEvidence } from '../models/incident-evidence.ts';
@@ -31,15 +32,16 @@ export function withSights(failures: readonly SourceFailure[], results: readonly
   });
 }
 
-/** The first failures of sources that turned bad in a batch while their monitor was so already: where an incident is open, it gets them. */
+/** The first failures of sources that turned bad, or worse, in a batch while their monitor was so already: where an incident is open, it gets them. */
 export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor & { changes: readonly Change[] }): NewEvidence[] {
   if (after.state === 'up' || after.state === 'pending') return [];
   const told = new Set(changes.findLast(({ to }) => to === 'down' || to === 'degraded')?.failures.map(({ agentNo }) => agentNo));
-  const turned = after.sources.filter((source, index) => isBad(source.state) && !isBad(monitor.sources[index]?.state ?? null) && !told.has(source.agentNo));
+  const turned = after.sources.filter((source, index) => badness(source.state) > badness(monitor.sources[index]?.state ?? null) && !told.has(source.agentNo));
   return withSights(failuresOf(turned), results).map((failure) => ({ ...failure, incidentId: null, monitor }));
 }
 
-function isBad(state: SourceState | null): boolean {
-  const vote = voteOf(state);
-  return vote === 'down' || vote === 'degraded';
+const BADNESS = { up: 0, degraded: 1, down: 2 } as const satisfies Record<Verdict, number>;
+
+function badness(state: SourceState | null): number {
+  return BADNESS[voteOf(state) ?? 'up'];
 }

@@ -34,12 +34,12 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     const { from, to, resolution, by_source: bySource } = request.query as StatsQuery;
     const nowMs = now();
     const asked = { ...(from !== undefined && { from: Number(from) }), ...(to !== undefined && { to: Number(to) }), ...(resolution !== undefined && { resolution }) };
-    const window = readStatsWindow(asked, { nowMs, resultDays: PLAN_LIMITS[caller.plan].resultDays });
+    const { countedFrom, countedTo, ...window } = readStatsWindow(asked, { nowMs, resultDays: PLAN_LIMITS[caller.plan].resultDays });
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
     // Burn rates look back a day from the window's end, also where the window is shorter.
     const judged = { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) };
     const [{ total, points }, history] = await Promise.all([
-      readStatistics(database, { monitorNo: monitor.no, ...span, stepMs: STEP_MS[window.resolution] }),
+      readStatistics(database, { monitorNo: monitor.no, fromMs: countedFrom * 1000, toMs: countedTo * 1000, nowMs, stepMs: STEP_MS[window.resolution] }),
       readHistory(database, monitor, judged),
     ]);
     const agents = await nameAgents(database, [...new Set(points.map(({ agentNo }) => agentNo))]);

@@ -46,7 +46,7 @@ svg .sign-down{fill:var(--on-down)}
 :root{color-scheme:light;--ink:#000;--soft:#000;--line:#999;--paper:#fff;--up:#8fcfa1;--degraded:#f2c14e;--down:#9b1c1c;--unknown:#c4c4c4;--none:#f0f0f0;--on-down:#fff;--on-other:#000}
 body{max-width:none;padding:0;font-size:10pt}
 h1{font-size:18pt}h2{font-size:13pt;break-after:avoid}h3{font-size:11pt;break-after:avoid}
-table,.monitors{font-size:8pt}thead{display:table-header-group}tr,.figures,.legend{break-inside:avoid}
+table,.monitors{font-size:8pt}thead{display:table-header-group}tr,.figures,.legend{break-inside:avoid}.legend{break-after:avoid}
 .wide{overflow:visible}
 a{color:inherit;text-decoration:none}
 }`;

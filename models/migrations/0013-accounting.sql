@@ -64,7 +64,7 @@ CREATE TABLE incident_evidence (
   http_status smallint,
   latency_ms  integer,
   seen        jsonb,
-  PRIMARY KEY (incident_id, agent_no)
+  PRIMARY KEY (incident_id, agent_no, verdict)
 );
 
 -- What a source saw at the first failures that its state knows of, by gauge (`failing`, `impaired`), with their due time: for the incident that

@@ -35,7 +35,7 @@ export class HttpJourney {
       headers,
       body: isBodyRead ? decodeText(body, headers['content-type']) : null,
       bodyTruncated: truncated,
-      bodyStart: isBodyRead ? body.subarray(0, KEPT_BODY_BYTES) : ((await glimpse) ?? null),
+      bodyStart: isBodyRead ? body.subarray(0, KEPT_BODY_BYTES) : nullIfEmpty(await glimpse),
       hadSecrets,
     };
   }
@@ -74,4 +74,9 @@ function add(a: number | null, b: number | null): number | null {
 function decodeText(bytes: Buffer, contentType: string | undefined): string {
   if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.length))) return bytes.toString('utf8', BYTE_ORDER_MARK.length);
   return bytes.toString(isLatin1(contentType) ? 'latin1' : 'utf8');
+}
+
+/** A glimpse that saw nothing does not know that there is nothing. */
+function nullIfEmpty(bytes: Buffer | undefined): Buffer | null {
+  return bytes === undefined || bytes.length === 0 ? null : bytes;
 }

@@ -17,9 +17,22 @@ function refusalOf(asked: AskedWindow): string {
 }
 
 test('without anything it is the last day, up to the second before now', (t) => {
-  t.deepEqual(readStatsWindow({}, AT), { from: NOW - DAY, to: NOW, resolution: 'five_minutes' });
-  t.deepEqual(readStatsWindow({ to: NOW + 10_000 }, AT), { from: NOW - DAY, to: NOW, resolution: 'five_minutes' });
-  t.deepEqual(readStatsWindow({ to: NOW - 100 }, AT), { from: NOW - 100 - DAY, to: NOW - 100, resolution: 'five_minutes' });
+  const whole = (from: number, to: number) => ({ from, to, resolution: 'five_minutes', countedFrom: from, countedTo: to });
+  t.deepEqual(readStatsWindow({}, AT), whole(NOW - DAY, NOW));
+  t.deepEqual(readStatsWindow({ to: NOW + 10_000 }, AT), whole(NOW - DAY, NOW));
+  t.deepEqual(readStatsWindow({ to: NOW - 100 }, AT), whole(NOW - 100 - DAY, NOW - 100));
+});
+
+test('where single results are not shown any more checks are counted by whole hours, inside the window', (t) => {
+  const counted = (from: number, to: number) => {
+    const { countedFrom, countedTo } = readStatsWindow({ from, to }, { ...AT, resultDays: 7 });
+    return [countedFrom, countedTo];
+  };
+  const hour = Math.floor((NOW - 8 * DAY) / 3600) * 3600;
+  t.deepEqual(counted(hour + 1, hour + 7201), [hour + 3600, hour + 7200]);
+  t.deepEqual(counted(hour + 1, NOW - 5), [hour + 3600, NOW - 5]);
+  t.deepEqual(counted(hour + 600, hour + 1200), [hour + 3600, hour + 3600]);
+  t.deepEqual(counted(NOW - 6 * DAY, NOW - 5), [NOW - 6 * DAY, NOW - 5]);
 });
 
 test('a step that suits the window is taken, and none of single results where those are gone', (t) => {

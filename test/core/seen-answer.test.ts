@@ -68,18 +68,19 @@ test('half a character at the end is left out, and control characters are replac
   t.is(seen({ body: 'a\u001b[31mb\r\n' })?.body, 'a\uFFFD[31mb\r\n');
 });
 
-test('of a check with secrets only harmless headers are kept, and no body', (t) => {
-  const headers = { server: 'nginx', 'retry-after': '5', 'x-echo': 'hidden', etag: 'x', 'content-type': 'text/plain', location: '/login?k=hidden' };
-  t.deepEqual(seen({ headers, body: 'hidden', hadSecrets: true }), {
-    status: 503, headers: { server: 'nginx', 'retry-after': '5', 'content-type': 'text/plain', location: '/login' }, body: null, bodyWithheld: 'secrets',
-  });
+test('of a check with secrets only headers are kept whose form has no room for one, and no body', (t) => {
+  const harmless = {
+    'retry-after': '5', 'content-type': 'text/html; charset=utf-8', 'content-length': '99', age: '0', date: 'Sat, 21 Nov 2026 20:00:00 GMT',
+    'content-encoding': 'gzip', 'transfer-encoding': 'chunked', connection: 'close',
+  };
+  const free = { server: 'nginx', via: 'hidden', location: '/x/hidden', allow: 'hid', 'x-served-by': 'hidd', 'x-cache': 'HIT', etag: 'x', 'cache-control': 'no-store', link: '</hidden>' };
+  t.deepEqual(seen({ headers: { ...harmless, ...free }, body: 'hidden', hadSecrets: true }), { status: 503, headers: harmless, body: null, bodyWithheld: 'secrets' });
 });
 
-test('a harmless header that repeats a secret, plain, escaped or as basic credentials, is not', (t) => {
-  const target = { ...TARGET, secrets: { secretHeaders: { 'X-A': 'p/1' }, auth: { username: 'me', password: 'pass word' }, body: 'quiet' } };
-  const kept = (location: string) => seen({ headers: { location, server: 'nginx' }, hadSecrets: true, target })?.headers;
-  for (const path of ['/p/1/x', '/p%2F1', '/pass%20word', '/quiet', `/${Buffer.from('me:pass word').toString('base64')}`]) t.deepEqual(kept(path), { server: 'nginx' }, path);
-  t.deepEqual(kept('/login'), { location: '/login', server: 'nginx' });
+test('a header of a harmless name is not kept in another form, nor where it repeats a secret', (t) => {
+  const target = { ...TARGET, secrets: { secretHeaders: { 'X-Pin': '4711' } } };
+  const headers = { 'content-type': 'text/plain; boundary=hidden', age: 'hidden', date: 'hidden', 'content-length': '14711', 'retry-after': 'Bearer hidden', connection: 'hidden', 'content-encoding': 'hidden' };
+  t.deepEqual(seen({ headers, hadSecrets: true, target })?.headers, {});
 });
 
 function transportTarget(type: 'tcp' | 'udp', transport: TransportSpec): CheckTarget {
@@ -106,7 +107,7 @@ test("an agent's answer is cleaned like one of our own", (t) => {
   const clean = (reported: unknown, hasSecrets = false) => cleanAnswer(reported, { status: 502, hasSecrets });
   t.deepEqual(clean({ headers: { Server: 'nginx', 'Set-Cookie': 'a=b', 'x-n': 5, location: '/a?b' }, body: 'Bad\u001b gateway' }), { status: 502, headers: { server: 'nginx', 'x-n': '', location: '/a' }, body: 'Bad\uFFFD gateway' });
   t.is(clean({ body: 'x'.repeat(99_999) })?.body?.length, 1024);
-  t.deepEqual(clean({ headers: { server: 'nginx', 'x-echo': 'hidden' }, body: 'hidden' }, true), { status: 502, headers: { server: 'nginx' }, body: null, bodyWithheld: 'secrets' });
+  t.deepEqual(clean({ headers: { server: 'hidden', 'retry-after': '5' }, body: 'hidden' }, true), { status: 502, headers: { 'retry-after': '5' }, body: null, bodyWithheld: 'secrets' });
   t.deepEqual(clean({ bodyWithheld: 'secrets' }), { status: 502, headers: {}, body: null, bodyWithheld: 'secrets' });
   t.deepEqual(clean({ body: 'a\0b' }), { status: 502, headers: {}, body: null, bodyWithheld: 'not_text' });
   t.deepEqual(clean({ headers: ['x'], body: 7, bodyWithheld: 'because' }), { status: 502, headers: {}, body: null });

@@ -39,6 +39,7 @@ test('every weekly and monthly report of a generated year says what a second-by-
   for (const [index, target] of [99.9, 99.5, null, 100].entries()) lives.push(await live(runtime, random, { index, target }));
   await storeYear(runtime, lives, gaps);
 
+  await runtime.database.pool.query(`INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1)`, [NOW_MS]);
   const { reports } = await makeReports({ ...runtime, now: () => NOW_MS });
   t.is(reports, 53 + 13);
   const made = await listReports(runtime.database, { tenantId: runtime.tenantId });

@@ -228,16 +228,17 @@ test('pings count as checks of the service, those that changed something once, a
     { kind: 'exit', exit: 0, duration: 4_000_000_000 },
     { kind: 'exit', exit: 3, duration: 70 },
     { kind: 'fail', exit: null, duration: null },
+    { kind: 'success', exit: null, duration: null },
   ];
   for (const [index, { kind, exit, duration }] of pings.entries()) {
     await run('INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms) VALUES ($1, 7, $2, $3, $4)', [MIDNIGHT + index, kind, exit, duration]);
   }
-  // The first success and the first failure were news, and then a ping was missed.
+  // The first success and the first failure were news; a ping without a start before it took no known time; and then one was missed.
   const decided = (atMs: number, verdict: 'up' | 'down', latencyMs: number | null): SeenCheck => ({ monitorNo: 7, agentNo, atMs, verdict, latencyMs, phases: null });
-  const results = [decided(MIDNIGHT + 1, 'up', 1200), decided(MIDNIGHT + 3, 'down', 70), decided(MIDNIGHT + 5, 'down', null)];
+  const results = [decided(MIDNIGHT + 1, 'up', 1200), decided(MIDNIGHT + 3, 'down', 70), decided(MIDNIGHT + 6, 'down', null)];
   await storeChecks(database, results, MIDNIGHT);
   await rollUntil(database, MIDNIGHT + DAY_MS + SETTLED_MS);
-  await isAsFromScratch(t, database, [...results, decided(MIDNIGHT + 2, 'up', 2_147_483_647), decided(MIDNIGHT + 4, 'down', null)]);
+  await isAsFromScratch(t, database, [...results, decided(MIDNIGHT + 2, 'up', 2_147_483_647), decided(MIDNIGHT + 4, 'down', null), decided(MIDNIGHT + 5, 'up', null)]);
 });
 
 test('PostgreSQL puts every latency into the bucket that the histogram has for it', async (t) => {

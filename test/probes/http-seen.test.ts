@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import zlib from 'node:zlib';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import test from 'ava';
@@ -37,6 +38,15 @@ test('a compressed body is seen as text', async (t) => {
   t.is((await check(port)).answer?.body, 'squeezed');
 });
 
+test('of a compressed page far longer than is looked at the start is seen', async (t) => {
+  // Random text hardly shrinks: a hundred kilobytes on the wire.
+  const page = `<h1>Oops</h1>${randomBytes(100_000).toString('base64')}`;
+  for (const [coding, squeeze] of [['gzip', zlib.gzipSync], ['br', zlib.brotliCompressSync], ['deflate', zlib.deflateSync]] as const) {
+    const { port } = await answering(t, (response) => response.writeHead(500, { 'Content-Encoding': coding, 'Content-Type': 'text/html' }).end(squeeze(page)));
+    t.is((await check(port)).answer?.body, page.slice(0, 1024), coding);
+  }
+});
+
 test('an endless body after a bad status is the same bad status at once, and its start is seen', async (t) => {
   const { port } = await answering(t, (response) => {
     response.writeHead(502, { 'Content-Type': 'text/plain' });
@@ -62,17 +72,17 @@ test('a body that drips after a bad status neither makes the answer slow nor hol
   t.true(tookMs < 4000, `${tookMs} ms, though the body has no end`);
 });
 
-test('a body that never begins is seen as empty', async (t) => {
+test('a body that never begins is told as not seen', async (t) => {
   const { port } = await answering(t, (response) => response.writeHead(500, { 'Content-Length': '10' }).flushHeaders());
   const { judgement, answer } = await check(port);
   t.is(judgement.cause, 'status_500');
-  t.is(answer?.body, '');
+  t.is(answer?.body, null);
 });
 
-const BROKEN: readonly [what: string, bytes: string, body: string][] = [
+const BROKEN: readonly [what: string, bytes: string, body: string | null][] = [
   ['cut off', 'HTTP/1.1 500 No\r\nContent-Length: 100\r\n\r\nhalf', 'half'],
   ['no valid chunks', 'HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ngood\r\nzz\r\n', 'good'],
-  ['not what its coding says', 'HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope', ''],
+  ['not what its coding says', 'HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope', null],
 ];
 for (const [what, bytes, body] of BROKEN) {
   test(`a body that is ${what} after a bad status is the same bad status`, async (t) => {

@@ -121,13 +121,13 @@ test('a source that turns bad while the incident is open gets its row then, and 
   t.deepEqual(rows.map((row) => [row.agentNo, secondOf(row), row.seen?.answer?.body]), [[agents[0]?.no, -540, 'at -540'], [agents[1]?.no, -420, 'at -420']]);
 });
 
-test('degraded that becomes down is one incident with the first failure that it had', async (t) => {
+test('degraded that becomes down is one incident with the first failure of each', async (t) => {
   const { runtime, evaluate, at, secondOf } = await watched(t);
   await evaluate([at(-300, 'up')]);
   await evaluate([at(-240, 'degraded'), at(-180, 'degraded')]);
   await evaluate([at(-120, 'down'), at(-60, 'down')]);
   const incidents = await evidenceOf(runtime);
-  t.deepEqual(incidents.map((rows) => rows.map((row) => [row.verdict, secondOf(row), row.seen?.answer?.body])), [[['degraded', -240, 'at -240']]]);
+  t.deepEqual(incidents.map((rows) => rows.map((row) => [row.verdict, secondOf(row), row.seen?.answer?.body])), [[['degraded', -240, 'at -240'], ['down', -120, 'at -120']]]);
 });
 
 test('a place that was degraded for long shows what it saw when it went down, where only that opened the incident', async (t) => {

@@ -1,3 +1,4 @@
+import { MAX_STANDSTILL_MS } from '../../core/service-watch.ts';
 import { buildReportMessage } from '../../core/report/message.ts';
 import { endedPeriods, type ReportWindow } from '../../core/report/periods.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
@@ -6,6 +7,7 @@ import { insertDeliveries, type NewDelivery } from '../../models/deliveries.ts';
 import { composeReport } from '../../models/report-facts.ts';
 import { insertReport, listMissingReports, listTenantsWithout } from '../../models/reports.ts';
 import { rolledUntilMs } from '../../models/rollups.ts';
+import { findLastSweep } from '../../models/service-marks.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { announce } from '../announce.ts';
 import { firstAttempt } from '../record-changes.ts';
@@ -27,7 +29,8 @@ export type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
 /**
  * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended, and tells chats that want it of the newest
- * of each kind. Each is made once whatever runs at once, and made up for after days of standstill. Where nothing is to be made this is one query.
+ * of each kind. Each is made once whatever runs at once, and made up for after days of standstill, once the sweep has found that. Where nothing is
+ * to be made this is one query.
  */
 export async function makeReports(runtime: Runtime, { signal }: ReportsOptions = {}): Promise<{ reports: number; isUnfinished: boolean }> {
   const { database, now } = runtime;
@@ -35,10 +38,17 @@ export async function makeReports(runtime: Runtime, { signal }: ReportsOptions =
   const newest = newestOf(ended);
   const tenants = await listTenantsWithout(database, newest);
   if (tenants.length === 0) return { reports: 0, isUnfinished: false };
+  if (!(await isWatched(runtime))) return { reports: 0, isUnfinished: true };
   const readyMs = Math.max(await rolledUntilMs(runOn(database.pool)), now() - PATIENCE_MS);
   const ready = ended.filter(({ endSeconds }) => endSeconds * 1000 <= readyMs);
   const round: Round = { endMs: now() + ROUND_MS, ready, newest: new Set(newest.map(nameOf)), ...(signal && { signal }) };
   return (await withAdvisoryLock(database, 'reports', () => makeAll(runtime, tenants, round))) ?? { reports: 0, isUnfinished: false };
+}
+
+/** Whether a stand-still of ours that has just ended is on record: a report would lack it for ever. */
+async function isWatched({ database, now }: Runtime): Promise<boolean> {
+  const sweptAtMs = await findLastSweep(runOn(database.pool));
+  return sweptAtMs !== null && now() - sweptAtMs <= MAX_STANDSTILL_MS;
 }
 
 /**

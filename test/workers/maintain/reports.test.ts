@@ -9,6 +9,7 @@ import { deleteMonitor } from '../../../models/monitors.ts';
 import { listReports } from '../../../models/reports.ts';
 import { createTenant } from '../../../models/tenants.ts';
 import { makeReport, makeReports } from '../../../workers/maintain/reports.ts';
+import { sweep } from '../../../workers/maintain/sweep.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,6 +17,11 @@ const DAY_MS = 86_400_000;
 const MONDAY_MS = Date.UTC(2026, 5, 1);
 
 type Office = { runtime: TestRuntime; make: (nowMs: number, signal?: AbortSignal) => Promise<number>; made: (tenantId?: string) => Promise<string[]>; rolledUntil: (ms: number) => Promise<void> };
+
+/** Looking at ourselves, as the sweep does: reports wait for it. */
+async function noteSweep({ database }: TestRuntime, atMs: number): Promise<void> {
+  await database.pool.query(`INSERT INTO service_marks (name, at, resumed_at) VALUES ('sweep', $1, $1) ON CONFLICT (name) DO UPDATE SET at = $1`, [atMs]);
+}
 
 /** A tenant that is `days` old with one monitor that is up since, on the first of June 2026, whose checks are all rolled up. */
 async function openOffice(t: ExecutionContext, { days = 400, monitors = 1 } = {}): Promise<Office> {
@@ -34,7 +40,10 @@ async function openOffice(t: ExecutionContext, { days = 400, monitors = 1 } = {}
   return {
     runtime,
     rolledUntil,
-    make: async (nowMs, signal) => (await makeReports({ ...runtime, now: () => nowMs }, signal && { signal })).reports,
+    make: async (nowMs, signal) => {
+      await noteSweep(runtime, nowMs);
+      return (await makeReports({ ...runtime, now: () => nowMs }, signal && { signal })).reports;
+    },
     made: async (tenantId = runtime.tenantId) => (await listReports(runtime.database, { tenantId })).map(({ period, periodStart }) => `${period} ${dateOf(periodStart)}`),
   };
 }
@@ -77,6 +86,7 @@ test('three chores at once, each in a process of its own, make every report once
   const { runtime } = await openOffice(t, { days: 60 });
   await addChat(runtime);
   const now = () => MONDAY_MS + 40_000;
+  await noteSweep(runtime, now());
   const results = await Promise.all([runtime, runtime.open(), runtime.open()].map((one) => makeReports({ ...one, now })));
   t.is(results.reduce((sum, { reports }) => sum + reports, 0), 2 + 9);
   t.is((await toldTo(runtime)).length, 2);
@@ -155,10 +165,25 @@ test('of what is made up after a standstill only the newest week and the newest 
   t.deepEqual((await toldTo(runtime)).map(({ message: { report } }) => `${report.period} ${dateOf(report.period_start)}`), ['week 2026-05-25', 'month 2026-05-01']);
 });
 
+test('after a standstill no report is made before the sweep has found it: it would lack the gap for ever', async (t) => {
+  const { runtime, make } = await openOffice(t, { days: 9 });
+  const restartedMs = MONDAY_MS + 2 * DAY_MS;
+  const stoppedMs = MONDAY_MS - DAY_MS;
+  await noteSweep(runtime, stoppedMs);
+  t.deepEqual(await makeReports({ ...runtime, now: () => restartedMs }), { reports: 0, isUnfinished: true });
+  await sweep({ ...runtime, now: () => restartedMs });
+  t.is((await makeReports({ ...runtime, now: () => restartedMs })).reports > 0, true);
+  const { rows } = await runtime.database.pool.query(`SELECT content -> 'monitors' -> 0 AS monitor, details -> 'service_gaps' AS gaps FROM reports WHERE period_start = $1`, [MONDAY_MS / 1000 - 7 * 86_400]);
+  t.like(rows[0].monitor, { unknown_seconds: 86_400 });
+  t.like(rows[0].gaps, [{ kind: 'clock', from: stoppedMs / 1000, to: MONDAY_MS / 1000 }]);
+  t.is(await make(restartedMs), 0);
+});
+
 test('a queue that is away costs no report and no delivery', async (t) => {
   const { runtime } = await openOffice(t, { days: 2 });
   await addChat(runtime);
   const queues = { ...runtime.queues, enqueueAttempts: () => Promise.reject(new Error('away')) };
+  await noteSweep(runtime, MONDAY_MS + 40_000);
   t.is((await makeReports({ ...runtime, queues, now: () => MONDAY_MS + 40_000 })).reports, 2);
   t.is((await toldTo(runtime)).length, 2);
 });
