@@ -150,7 +150,8 @@ test('a body that comes in pieces over one connection is kept as one', async (t)
   t.deepEqual((await pings()).map(({ body }) => body), ['disk full']);
 });
 
-test('a ping that is broken off half-way is none, and a fault of ours neither', async (t) => {
+// Serial: other tests of this file take the database away, and say so in the same log.
+test.serial('a ping that is broken off half-way is none, and a fault of ours neither', async (t) => {
   const { api } = t.context;
   const { token, pings } = await createHeartbeat(api);
   const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
