@@ -36,7 +36,7 @@ export type WatchStep = { watchingSinceMs: number; due: Due | null; ended: Servi
 /**
  * One look at our own doings, which are worth a look every ten seconds (docs/accounting.md, Service gaps). Looks too far apart are a gap of
  * the clock, which ends whatever else was open: it covers everything from there on. The others are measured from the newest of what was
- * seen through, the end of the clock's gap, and when there was anything to do. A time that goes backwards is no gap.
+ * seen through, the end of the clock's gap, and since when checks are due. A time that goes backwards is no gap.
  */
 export function stepWatch(before: WatchedService, sight: ServiceSight): WatchStep {
   const { nowMs } = sight;
