@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 dd907af994b64cd2cbbbc4e964c63d8913eaea2fb51777047e82d73a91fa0a3e
+// openapi.yaml sha256 624570b91ea839a3ff8a16f32ea5d90cf0e5a16a2df250a318af7e310626377c
 
 export type paths = {
     "/monitors": {
@@ -266,7 +266,7 @@ export type paths = {
         /**
          * Read an incident with everything that belongs to it
          * @description An extension. What happened (`timeline`: every change of the monitor's state from the incident's first to its last, with what each place said at
-         *     that moment), what each place saw at its first failure (`evidence`), what was sent because of it (`deliveries`, of the last 30 days), and `notes`.
+         *     that moment), what each place saw at its first failure, degraded and down (`evidence`), what was sent because of it (`deliveries`, of the last 30 days), and `notes`.
          *     Of each the first 500 are shown. Incidents outlive their monitors.
          *
          */

@@ -31,7 +31,10 @@ export function resultIdentity(result: MeasuredResult): string {
   return `${result.monitorNo}/${result.agentNo}/${result.dueAtMs}`;
 }
 
-/** Kept for what was not up: the sentence, and the cause where it has no code. `phases` where the result has any, as one short text: an object would cost each row 14 bytes on average. */
+/**
+ * What a row keeps beside its columns: of a result that was not up its sentence, and its cause if that has no code; of any that carries phases
+ * these, as one text, because an object would cost each row 14 bytes on average. Null = nothing.
+ */
 function detailOf({ verdict, cause, reason, phases }: MeasuredResult): string | null {
   const taken = phases && { phases: writePhases(phases) };
   if (verdict === 'up') return taken && JSON.stringify(taken);

@@ -4,7 +4,7 @@ import type { Verdict } from '../core/verdict.ts';
 import type { Database } from './database.ts';
 import { runWith, type Run } from './sql.ts';
 
-/** What one source saw at its first failure in an incident. */
+/** What one source saw at its first failure of one verdict in an incident. */
 export type IncidentEvidence = {
   agentNo: number;
   /** The agent's id and name, as they were then. */
@@ -43,7 +43,7 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
   );
 }
 
-/** What each source saw at its first failure in an incident, in the order of these. */
+/** What each source saw at its first failures in an incident, in the order of these. */
 export async function listEvidence(database: Database, incidentId: string): Promise<IncidentEvidence[]> {
   return await runWith(database)<IncidentEvidence>(
     `SELECT agent_no AS "agentNo", source_id AS "sourceId", source_name AS "sourceName", at AS "atMs", verdict, cause, reason, http_status AS "httpStatus",

@@ -50,7 +50,7 @@ CREATE INDEX service_gaps_time ON service_gaps (started_at, no);
 -- `interval_seconds` or less have been due, null while none are. Together they tell our own stand-still from there being nothing to do.
 ALTER TABLE service_marks ADD COLUMN interval_seconds integer;
 
--- What each source saw at its first failure, kept for as long as the incident. `seen` is what core/seen-failure.ts describes: the
+-- What each source saw at its first failure of each verdict, kept for as long as the incident. `seen` is what core/seen-failure.ts describes: the
 -- phases, and the answer's status, headers and first kilobyte where that is safe.
 CREATE TABLE incident_evidence (
   incident_id text NOT NULL REFERENCES incidents ON DELETE CASCADE,
