@@ -43,7 +43,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   app.use(AGENT_PATH, createAgentRouter(dependencies));
 
-  const validated = validation(description, dependencies.config.validateResponses);
+  const validated = validation(description);
   await warmUp(description, validated, app);
   app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), requireCaller, requireScope, ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.

@@ -53,6 +53,4 @@ export type ApiConfig = {
   telegramBotName: string | null;
   /** Null = no Slack app is set up. */
   slackClientId: string | null;
-  /** Holds every answer against the description and turns a wrong one into a 500: for tests. */
-  validateResponses: boolean;
 };

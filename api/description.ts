@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 
 /** Below which path the described operations are served. */
 export const BASE_PATH = '/v1';
@@ -25,11 +25,13 @@ export type Schema = {
 };
 
 type Parameter = { $ref?: string; name?: string; in?: string; schema?: Schema };
-export type Operation = { parameters?: Parameter[]; requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> } };
+export type Operation = { responses?: Record<string, unknown>; parameters?: Parameter[]; requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> } };
 type PathItem = { servers?: { url: string }[]; parameters?: Parameter[] } & Partial<Record<Method, Operation>>;
 
 export const METHODS = ['get', 'post', 'patch', 'delete'] as const;
 export type Method = (typeof METHODS)[number];
+
+type Components = { schemas: Record<string, Schema>; parameters: Record<string, Parameter> } & Record<string, Record<string, unknown>>;
 
 /** The description as far as the server itself reads it. */
 export type Description = {
@@ -37,13 +39,13 @@ export type Description = {
   servers: { url: string }[];
   paths: Record<string, PathItem>;
   webhooks?: Record<string, unknown>;
-  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
+  components: Components;
 };
 
 /** Reads openapi.yaml; the tests prove that it has this shape. */
 export async function readDescription(): Promise<Description> {
   const yaml = await readFile(new URL('openapi.yaml', import.meta.url), 'utf8');
-  return parse(yaml, { merge: true, maxAliasCount: -1 }) as Description;
+  return load(yaml, { schema: CORE_SCHEMA.withTags(mergeTag) }) as Description;
 }
 
 /** The description as it is served: the addresses of its servers are those of this installation. */
@@ -53,10 +55,28 @@ export function publishDescription(description: Description, publicUrl: string):
   return { ...description, servers: located(description.servers), paths: Object.fromEntries(paths) };
 }
 
-/** What of the description is served below `/v1`, for the validator: no webhooks, no paths of other servers. A copy, because the validator rewrites it. */
-export function validatedPart(description: Description): Description {
-  const { webhooks: _webhooks, ...rest } = structuredClone(description);
-  return { ...rest, paths: Object.fromEntries(Object.entries(rest.paths).filter(([, item]) => item.servers === undefined)) };
+/**
+ * What requests below `/v1` are held against: no webhooks, no paths of other servers, no answers, and of the components only what is left refers to.
+ * The validator reads all of it once more for every operation. A copy, because it also rewrites it.
+ */
+export function requestPart(description: Description): Description {
+  const { webhooks: _webhooks, paths: all, components, ...rest } = structuredClone(description);
+  const paths = Object.fromEntries(Object.entries(all).filter(([, item]) => item.servers === undefined));
+  for (const operation of Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? []))) operation.responses = { default: { description: 'Any' } };
+  return { ...rest, paths, components: { ...referredComponents(components, paths), securitySchemes: components['securitySchemes'] ?? {} } };
+}
+
+/** The components that something refers to, directly or by others; a discriminator's mapping refers as well as `$ref`. */
+function referredComponents(components: Components, from: unknown): Components {
+  const referred: Components = { schemas: {}, parameters: {} };
+  const follow = (value: unknown): void => {
+    if (typeof value === 'object' && value !== null) Object.values(value).forEach(follow);
+    const [, group = '', name = ''] = typeof value === 'string' ? (/^#\/components\/(\w+)\/(\w+)$/.exec(value) ?? []) : [];
+    const component = components[group]?.[name];
+    if (component !== undefined && referred[group]?.[name] === undefined) follow(((referred[group] ??= {})[name] = component));
+  };
+  follow(from);
+  return referred;
 }
 
 /** The schema itself, where the one given only refers to it. What stands beside a reference is a description. */

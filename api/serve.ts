@@ -36,7 +36,7 @@ export type ServeOptions = {
   newId: (prefix: IdPrefix) => string;
   telegram: TelegramSettings;
   slack: { clientId: string | null; clientSecret: string | null; apiUrl: string };
-  config: Omit<ApiConfig, 'validateResponses'> & { allowPrivateNetwork: boolean; webhookTimeoutSeconds: number; queueBoardPassword: string | null };
+  config: ApiConfig & { allowPrivateNetwork: boolean; webhookTimeoutSeconds: number; queueBoardPassword: string | null };
 };
 
 /** The API while it listens. `port` is the real one where 0 was asked for. */
@@ -74,7 +74,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       logger: log,
       now: Date.now,
       makeId: options.newId,
-      config: { ...config, validateResponses: false },
+      config,
     },
     (routes) => {
       const login = queueBoardLogin({ database, password: config.queueBoardPassword, now: Date.now });

@@ -12,8 +12,8 @@ export type MonitorStatistics = { total: Tally; points: SeriesPoint[] };
 type CountedRow = TallyRow & { at: number; agent_no: number };
 
 /**
- * What `sumTallies` and `readSeries` say of one monitor in `[fromMs, toMs)`, read once: roll-ups come as they are and are added up here, where
- * histograms cost a tenth of what taking them apart costs the database.
+ * What `sumTallies` says of one monitor in `[fromMs, toMs)`, and its series by the step, read once: roll-ups come as they are and are added up
+ * here, where histograms cost a tenth of what taking them apart costs the database. A step that the window cuts holds what lies in the window.
  */
 export async function readStatistics(
   database: Pick<Database, 'pool'>,

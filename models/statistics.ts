@@ -55,23 +55,6 @@ export async function sumTallies(
 }
 
 /**
- * What came of a monitor's checks in `[fromMs, toMs)` step by step and source by source, in order of both; steps without checks are left out, and
- * a step that the window cuts holds what lies in the window.
- */
-export async function readSeries(
-  database: Pick<Database, 'pool'>,
-  { monitorNo, fromMs, toMs, stepMs, nowMs }: { monitorNo: number; fromMs: number; toMs: number; stepMs: SeriesStepMs; nowMs: number },
-): Promise<SeriesPoint[]> {
-  const run = runOn(database.pool);
-  const coarsest = stepMs >= DAY_MS ? 'day' : stepMs >= HOUR_MS ? 'hour' : 'raw';
-  const spans = cutWindow({ fromMs, toMs: Math.min(toMs, nowMs + HOUR_MS) }, { rolledUntilMs: await rolledUntilMs(run), coarsest });
-  const { sql, bind } = tallySql(spans, { monitorNos: [monitorNo], keys: { step_at: `at / ${stepMs}::bigint * ${stepMs}::bigint`, agent_no: 'agent_no' } });
-  if (sql === null) return [];
-  const rows = await run<TallyRow & { step_at: number; agent_no: number }>(`${sql} ORDER BY step_at, agent_no`, bind);
-  return rows.map((row) => ({ atMs: row.step_at, agentNo: row.agent_no, tally: tallyOf(row) }));
-}
-
-/**
  * One statement over all spans: what was counted, and latencies by bucket, are each summed by the keys (their names and what they are made of) in the database.
  * Null where there is nothing to read.
  */

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { ApiError } from '../api-error.ts';
-import { BASE_PATH, METHODS, validatedPart } from '../description.ts';
+import { BASE_PATH, METHODS, requestPart } from '../description.ts';
 import type { Description } from '../description.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { Description } from '../description.ts';
  * first caller.
  */
 export async function warmUp(description: Description, steps: readonly RequestHandler[], app: unknown): Promise<void> {
-  for (const [path, item] of Object.entries(validatedPart(description).paths)) {
+  for (const [path, item] of Object.entries(requestPart(description).paths)) {
     for (const method of METHODS.filter((candidate) => item[candidate] !== undefined)) {
       const url = `${BASE_PATH}${path.replaceAll(/\{\w+\}/g, 'warm-up')}`;
       const request = { app, method: method.toUpperCase(), url, originalUrl: url, path: url, baseUrl: '', params: {}, query: {}, headers: { 'content-type': 'application/json' } };

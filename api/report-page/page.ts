@@ -129,8 +129,9 @@ ${renderIncidents(incidents)}
 
 function renderIncidents(incidents: readonly ReportIncident[]): string {
   if (incidents.length === 0) return '';
+  // At most one of a monitor is still open.
   const lengthOf = ({ duration_seconds: seconds }: ReportIncident) => seconds ?? Number.POSITIVE_INFINITY;
-  const shown = incidents.length <= MOST_INCIDENTS ? incidents : incidents.toSorted((a, b) => (lengthOf(b) > lengthOf(a) ? 1 : -1)).slice(0, MOST_INCIDENTS).sort((a, b) => a.started_at - b.started_at);
+  const shown = incidents.length <= MOST_INCIDENTS ? incidents : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MOST_INCIDENTS).sort((a, b) => a.started_at - b.started_at);
   const rows = shown.map(({ started_at: start, duration_seconds: seconds, state, reason }) =>
     `<tr><td class="when">${tellMoment(start)}</td><td class="number">${seconds === null ? 'beyond the end' : tellLength(seconds)}</td><td>${state}</td><td class="name">${isolated(reason)}</td></tr>`);
   const rest = incidents.length - shown.length;

@@ -2,27 +2,60 @@ import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
 import type { Database } from '../../models/database.ts';
 import { createRollupPartitions } from '../../models/partitions.ts';
 import { beginRollups } from '../../models/rollups.ts';
-import { runWith } from '../../models/sql.ts';
+import { runWith, type Run } from '../../models/sql.ts';
+
+type Partition = { table: string; name: string; bounds: string; fromMs: number; toMs: number };
+
+const KINDS = [
+  { table: 'hourly_rollups', stepMs: HOUR_MS, checks: 60, buckets: 20 },
+  { table: 'daily_rollups', stepMs: DAY_MS, checks: 1440, buckets: 30 },
+] as const;
 
 /**
  * Writes the roll-ups of `days` whole days before `untilMs` (a midnight, UTC) of monitors 1 to n, each watched by one agent once a minute, and says that
- * checks are rolled up until then. An hour's latencies lie in 20 buckets, a day's in 30.
+ * checks are rolled up until then. An hour's latencies lie in 20 buckets, a day's in 30. Rows lie in the order of their time, as the service
+ * writes them; indexes are made when a month is full, without which millions of rows would take an hour.
  */
 export async function fillWithRollups(database: Database, { monitors, days, untilMs }: { monitors: number; days: number; untilMs: number }): Promise<void> {
   const run = runWith(database);
-  for (let atMs = untilMs - days * DAY_MS; atMs < untilMs; atMs += DAY_MS) {
-    await createRollupPartitions(database, atMs);
-    await run(rollupsOf('hourly_rollups', { checks: 60, buckets: 20 }), [atMs, HOUR_MS, 24, monitors]);
-    await run(rollupsOf('daily_rollups', { checks: 1440, buckets: 30 }), [atMs, DAY_MS, 1, monitors]);
+  const fromMs = untilMs - days * DAY_MS;
+  for (let atMs = fromMs; atMs < untilMs; atMs += DAY_MS) await createRollupPartitions(database, atMs);
+  for (const kind of KINDS) {
+    for (const partition of await listPartitions(run, kind.table)) {
+      const span = { fromMs: Math.max(fromMs, partition.fromMs), toMs: Math.min(untilMs, partition.toMs) };
+      if (span.fromMs < span.toMs) await withoutIndexes(run, partition, () => run(rollupsOf(partition.name, kind), [span.fromMs, kind.stepMs, (span.toMs - span.fromMs) / kind.stepMs, monitors]));
+    }
   }
   await beginRollups(run, untilMs);
   await run('VACUUM ANALYZE hourly_rollups, daily_rollups');
 }
 
-function rollupsOf(table: string, { checks, buckets }: { checks: number; buckets: number }): string {
-  return `INSERT INTO ${table} (at, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases)
+async function listPartitions(run: Run, table: string): Promise<Partition[]> {
+  const rows = await run<{ name: string; bounds: string }>(
+    `SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = $1::regclass`,
+    [table],
+  );
+  return rows.map(({ name, bounds }) => {
+    const [fromMs = 0, toMs = 0] = (bounds.match(/\d+/g) ?? []).map(Number);
+    return { table, name, bounds, fromMs, toMs };
+  });
+}
+
+/** Takes an empty partition out while `fill` writes to it, unlogged: it gets its indexes where it comes back. */
+async function withoutIndexes(run: Run, { table, name, bounds }: Partition, fill: () => Promise<unknown>): Promise<void> {
+  await run(`ALTER TABLE ${table} DETACH PARTITION ${name}`);
+  await run(`ALTER TABLE ${name} DROP CONSTRAINT ${name}_pkey`);
+  await run(`ALTER TABLE ${name} SET UNLOGGED`);
+  await fill();
+  await run(`ALTER TABLE ${table} ATTACH PARTITION ${name} ${bounds}`);
+}
+
+function rollupsOf(name: string, { checks, buckets }: { checks: number; buckets: number }): string {
+  return `WITH patterns AS MATERIALIZED (
+            SELECT pattern, ARRAY(SELECT (80 + pattern + bucket)::smallint FROM generate_series(1, ${buckets}) AS bucket) AS buckets FROM generate_series(0, 39) AS pattern
+          )
+          INSERT INTO ${name} (at, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases)
           SELECT $1::bigint + step * $2::bigint, monitor_no, 2, ${checks} - monitor_no % 2, 0, monitor_no % 2, 0,
-                 ARRAY(SELECT (80 + monitor_no % 40 + bucket)::smallint FROM generate_series(1, ${buckets}) AS bucket),
-                 array_fill(${checks / buckets}, ARRAY[${buckets}]), '{12,6,54,6,84,6,186,6,18,6}'
-          FROM generate_series(0, $3::int - 1) AS step, generate_series(1, $4::int) AS monitor_no`;
+                 patterns.buckets, array_fill(${checks / buckets}, ARRAY[${buckets}]), '{12,6,54,6,84,6,186,6,18,6}'
+          FROM generate_series(0, $3::int - 1) AS step, generate_series(1, $4::int) AS monitor_no, patterns WHERE pattern = monitor_no % 40`;
 }

@@ -1,6 +1,5 @@
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
-import { createPartitions } from '../../models/partitions.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { agentCaller, workOf, type AgentCaller } from './agent-caller.ts';
 import { isError, withApiServer } from './api-server.ts';
@@ -245,7 +244,6 @@ test('the hint to look again comes however fast the result is decided, and once'
   const { api } = t.context;
   const { database, makeId } = api;
   const { agent, id } = await workingAgent(api);
-  await createPartitions(database, Date.now());
   const evaluate = createEvaluator({ database, now: Date.now, newId: makeId, publicUrl: 'https://spotcheck.example' });
   const fast = await api.another({ submitResults: async (results) => void (await evaluate(results)) });
   const results = [{ monitorId: id, ok: false, cause: 'timeout', ts: nowSeconds() }];

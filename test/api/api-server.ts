@@ -20,6 +20,7 @@ import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
 import { createTestDatabase } from '../helpers/database.ts';
+import { createAnswerCheck } from '../helpers/described-answers.ts';
 
 /** What one answer was. */
 export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
@@ -108,7 +109,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
       now: Date.now,
       makeId,
-      config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null, validateResponses: true },
+      config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null },
       ...overrides,
       ...different,
     });
@@ -159,7 +160,9 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
   };
 }
 
-/** One request over real HTTP. */
+const problemOf = await createAnswerCheck();
+
+/** One request over real HTTP; throws at an answer that is not as described. */
 export async function send(url: string, { method, body, headers }: { method: string; body?: unknown; headers: Record<string, string> }): Promise<Answer> {
   const response = await fetch(url, {
     method,
@@ -167,6 +170,8 @@ export async function send(url: string, { method, body, headers }: { method: str
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
+  const problem = problemOf({ method, path: new URL(url).pathname, status: response.status, contentType: response.headers.get('content-type'), body: text });
+  if (problem !== null) throw new Error(`${method} ${url} was answered with ${response.status}, and not as described: ${problem}: ${text}`);
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
   return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : {} };
 }

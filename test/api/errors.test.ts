@@ -164,7 +164,7 @@ test('each request leaves one log line with ids, route and outcome, and neither 
 test('a fault of ours is a 500 that shows nothing of it, and a log line that does', async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
-  await api.database.pool.query('INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects, down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at) VALUES ($1, $2, $3, $4, 60, 1000, true, 1, 1, 1, 0, 0, 0)', [`mon_${tenantId}`, tenantId, 'broken', 'no-such-type']);
+  await api.database.pool.query(`INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects, down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at, check_spec) VALUES ($1, $2, 'broken', 'http', 60, 1000, true, 1, 1, 1, 0, 0, 0, 'null')`, [`mon_${tenantId}`, tenantId]);
   const answer = await owner('GET', `/v1/monitors/mon_${tenantId}`);
   isError(t, answer, { status: 500, error: 'internal error' });
   const line = api.logLines.find((candidate) => candidate['msg'] === 'request.failed' && candidate['request_id'] === answer.json['request_id']);

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { migrate } from '../../models/migrate.ts';
+import { createPartitions } from '../../models/partitions.ts';
+import { createSecretBox } from '../../models/secret-box.ts';
 import { migrateQueues } from '../../queues/migrate.ts';
 import { testServers } from './test-servers.ts';
 
@@ -12,7 +15,7 @@ const DRAFT = 'spotcheck_template_draft';
 /** Any number that nothing else in the maintenance database locks. */
 const TEMPLATE_LOCK = 4_071;
 
-/** Makes a database of the caller's own, with every migration applied; `drop` throws out whoever is still connected. */
+/** Makes a database of the caller's own, with every migration applied and the partitions of these days; `drop` throws out whoever is still connected. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const maintenance = urlOf('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -35,10 +38,18 @@ async function ensureTemplate(client: Client): Promise<void> {
     await client.query(`CREATE DATABASE ${DRAFT}`);
     await migrate(urlOf(DRAFT));
     await migrateQueues(urlOf(DRAFT));
+    await makePartitions(urlOf(DRAFT));
     await client.query(`ALTER DATABASE ${DRAFT} RENAME TO ${TEMPLATE}`);
   } finally {
     await client.query('SELECT pg_advisory_unlock($1)', [TEMPLATE_LOCK]);
   }
+}
+
+/** Of the days around this one, which nearly every test writes to: made here once, they cost a copy half of what making them costs. */
+async function makePartitions(databaseUrl: string): Promise<void> {
+  const database = openDatabase({ databaseUrl, secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]) });
+  await createPartitions(database, Date.now());
+  await closeDatabase(database);
 }
 
 function urlOf(database: string): string {

@@ -7,7 +7,6 @@ import type { ScheduleChange } from '../../core/schedule.ts';
 import { listCheckRegions, registerSharedAgent, type Agent } from '../../models/agents.ts';
 import { createMonitor } from '../../models/monitors.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
-import { createPartitions } from '../../models/partitions.ts';
 import { createTenant } from '../../models/tenants.ts';
 import { openRuntime } from '../../workers/open-runtime.ts';
 import type { Runtime } from '../../workers/runtime.ts';
@@ -51,7 +50,6 @@ export async function openTestRuntime(t: ExecutionContext, backend?: QueueBacken
     for (const { close } of opened) await close();
     await drop();
   });
-  await createPartitions(runtime.database, runtime.now());
   const tenantId = runtime.newId('ten');
   await createTenant(runtime.database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: runtime.now() });
   const scheduleChanges: ScheduleChange[] = [];

@@ -63,6 +63,11 @@ export function tallyOfChecks(checks: readonly SeenCheck[]): Tally {
   };
 }
 
+/** Means are doubles in whatever order they were summed: with those of equal tallies made equal. */
+export function roundedTally(tally: Tally): Tally {
+  return { ...tally, phases: Object.fromEntries(Object.entries(tally.phases).map(([name, ms]) => [name, Math.round(ms * 1e6) / 1e6])) };
+}
+
 /** What is stored as roll-ups, each as a tally, by `monitor/agent/time` in its order. */
 export async function readRollups(database: Pick<Database, 'pool'>, table: 'hourly_rollups' | 'daily_rollups'): Promise<[string, Tally][]> {
   type Row = { at: number; monitor_no: number; agent_no: number; up: number; degraded: number; down: number; none: number; buckets: number[]; counts: number[]; phases: number[] | null };

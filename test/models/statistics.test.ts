@@ -1,12 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../core/rollup-spans.ts';
+import { readStatistics } from '../../models/monitor-statistics.ts';
 import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
 import { beginRollups, rollNextHour } from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
-import { noTally, readSeries, SERIES_STEPS_MS, sumTallies, type SeriesPoint, type Tally } from '../../models/statistics.ts';
+import { noTally, sumTallies } from '../../models/statistics.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
-import { seenCheck, storeChecks, tallyOfChecks, withoutRepeats, type SeenCheck } from '../helpers/seen-checks.ts';
+import { roundedTally, seenCheck, storeChecks, tallyOfChecks, withoutRepeats, type SeenCheck } from '../helpers/seen-checks.ts';
 
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
 const DAYS = 3;
@@ -30,17 +31,6 @@ function within({ fromMs, toMs }: { fromMs: number; toMs: number }) {
   return ({ atMs }: SeenCheck) => atMs >= fromMs && atMs < toMs;
 }
 
-function seriesOf(checks: readonly SeenCheck[], stepMs: number): SeriesPoint[] {
-  const groups = Map.groupBy(checks, ({ atMs, agentNo }) => `${Math.floor(atMs / stepMs) * stepMs} ${agentNo}`);
-  const points = [...groups].map(([key, ofKey]) => ({ atMs: Number(key.split(' ')[0]), agentNo: Number(key.split(' ')[1]), tally: tallyOfChecks(ofKey) }));
-  return points.toSorted((a, b) => a.atMs - b.atMs || a.agentNo - b.agentNo);
-}
-
-/** Means are doubles in whatever order they were summed. */
-function rounded(tally: Tally): Tally {
-  return { ...tally, phases: Object.fromEntries(Object.entries(tally.phases).map(([name, ms]) => [name, Math.round(ms * 1e6) / 1e6])) };
-}
-
 test('any window says what counting its checks one by one says, however far they are rolled up', async (t) => {
   const checks = withoutRepeats(fc.sample(seenCheck(moment), { numRuns: 1500, seed: 61 }));
   const database = await prepare(t, checks);
@@ -51,13 +41,8 @@ test('any window says what counting its checks one by one says, however far they
       fc.asyncProperty(edge, edge, async (fromMs, toMs) => {
         const inside = checks.filter(within({ fromMs, toMs }));
         const sums = await sumTallies(database, { monitorNos: [1, 2, 9], fromMs, toMs, nowMs: END + DAY_MS });
-        const expected = [1, 2].map((no) => [no, rounded(tallyOfChecks(inside.filter(({ monitorNo }) => monitorNo === no)))] as const);
-        t.deepEqual([...sums].map(([no, tally]) => [no, rounded(tally)]), [...expected, [9, noTally()]]);
-        for (const stepMs of SERIES_STEPS_MS) {
-          const points = await readSeries(database, { monitorNo: 3, fromMs, toMs, stepMs, nowMs: END + DAY_MS });
-          const counted = seriesOf(inside.filter(({ monitorNo }) => monitorNo === 3), stepMs);
-          t.deepEqual(points.map((point) => ({ ...point, tally: rounded(point.tally) })), counted.map((point) => ({ ...point, tally: rounded(point.tally) })));
-        }
+        const expected = [1, 2].map((no) => [no, roundedTally(tallyOfChecks(inside.filter(({ monitorNo }) => monitorNo === no)))] as const);
+        t.deepEqual([...sums].map(([no, tally]) => [no, roundedTally(tally)]), [...expected, [9, noTally()]]);
       }),
       { numRuns: 8 },
     );
@@ -73,9 +58,9 @@ test('whole hours and days outlive the results that they were made of', async (t
   // What is not rolled up stays, whatever its age.
   t.true(dropped.length > 0 && dropped.every((name) => /^(check_results|heartbeat_pings)_/.test(name)));
   const sums = await sumTallies(database, { monitorNos: [1], fromMs: MIDNIGHT, toMs: END, nowMs: END });
-  t.deepEqual([...sums.values()].map(rounded), [rounded(tallyOfChecks(checks.filter(({ monitorNo }) => monitorNo === 1)))]);
-  const series = await readSeries(database, { monitorNo: 1, fromMs: MIDNIGHT, toMs: MIDNIGHT + DAY_MS, stepMs: 60_000, nowMs: END });
-  t.deepEqual(series, []);
+  t.deepEqual([...sums.values()].map(roundedTally), [roundedTally(tallyOfChecks(checks.filter(({ monitorNo }) => monitorNo === 1)))]);
+  const { points } = await readStatistics(database, { monitorNo: 1, fromMs: MIDNIGHT, toMs: MIDNIGHT + DAY_MS, stepMs: 60_000, nowMs: END });
+  t.deepEqual(points, []);
 });
 
 test('of no monitors, and of an empty window, there is nothing', async (t) => {
