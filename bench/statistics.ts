@@ -2,7 +2,8 @@ import { endedPeriods } from '../core/report/periods.ts';
 import { DAY_MS } from '../core/rollup-spans.ts';
 import { createIdSource } from '../models/ids.ts';
 import { readStatistics } from '../models/monitor-statistics.ts';
-import { runWith } from '../models/sql.ts';
+import { rolledUntilMs } from '../models/rollups.ts';
+import { runOn, runWith } from '../models/sql.ts';
 import { createTenant } from '../models/tenants.ts';
 import { makeReport } from '../workers/maintain/reports.ts';
 import type { BenchContext } from './benchmark.ts';
@@ -49,7 +50,7 @@ export async function statistics({ isQuick, report, withStand }: BenchContext): 
 
     const span = { fromMs: untilMs - DAYS * DAY_MS, toMs: untilMs, nowMs: Date.now() };
     const asked = Array.from({ length: CALLS }, (_, call) => 1 + ((call * 7919) % monitors));
-    const model = await timesOf(asked, (monitorNo) => readStatistics(database, { monitorNo, ...span, stepMs: DAY_MS }));
+    const model = await timesOf(asked, async (monitorNo) => readStatistics(database, { monitorNo, ...span, stepMs: DAY_MS, rolledMs: await rolledUntilMs(runOn(database.pool)) }));
     bind(report, { name: `${DAYS} days of one monitor and its series by day, by the model`, times: model, atMost: STATS_MS });
 
     const web = await startWeb(stand, installation.env);

@@ -1,7 +1,6 @@
 import { mergeHistograms, NO_LATENCIES, type Histogram } from '../core/latency-histogram.ts';
 import { cutWindow, DAY_MS, HOUR_MS, type Spans } from '../core/rollup-spans.ts';
 import type { Database } from './database.ts';
-import { rolledUntilMs } from './rollups.ts';
 import { runOn, type Run } from './sql.ts';
 import { noTally, tallyOf, tallySql, type SeriesPoint, type SeriesStepMs, type Tally, type TallyRow } from './statistics.ts';
 
@@ -13,15 +12,16 @@ type CountedRow = TallyRow & { at: number; agent_no: number };
 
 /**
  * What `sumTallies` says of one monitor in `[fromMs, toMs)`, and its series by the step, read once: roll-ups come as they are and are added up
- * here, where histograms cost a tenth of what taking them apart costs the database. A step that the window cuts holds what lies in the window.
+ * here, where histograms cost a tenth of what taking them apart costs the database. A step that the window cuts holds what lies in the
+ * window. `rolledMs` is what `rolledUntilMs` says.
  */
 export async function readStatistics(
   database: Pick<Database, 'pool'>,
-  { monitorNo, fromMs, toMs, stepMs, nowMs }: { monitorNo: number; fromMs: number; toMs: number; stepMs: SeriesStepMs; nowMs: number },
+  { monitorNo, fromMs, toMs, stepMs, rolledMs, nowMs }: { monitorNo: number; fromMs: number; toMs: number; stepMs: SeriesStepMs; rolledMs: number; nowMs: number },
 ): Promise<MonitorStatistics> {
   const run = runOn(database.pool);
   const coarsest = stepMs >= DAY_MS ? 'day' : stepMs >= HOUR_MS ? 'hour' : 'raw';
-  const spans = cutWindow({ fromMs, toMs: Math.min(toMs, nowMs + HOUR_MS) }, { rolledUntilMs: await rolledUntilMs(run), coarsest });
+  const spans = cutWindow({ fromMs, toMs: Math.min(toMs, nowMs + HOUR_MS) }, { rolledUntilMs: rolledMs, coarsest });
   const rows = (await Promise.all([readRolled(run, monitorNo, spans), readRaw(run, { monitorNo, stepMs, spans })])).flat();
   const steps = Map.groupBy(rows, ({ at, agent_no: agentNo }) => `${Math.floor(at / stepMs)}/${agentNo}`);
   const points = [...steps.values()].flatMap((inStep) => {

@@ -76,7 +76,8 @@ export async function findMeasuredMonitor(database: Pick<Database, 'pool'>, { te
 /** What lists show of a monitor. */
 export type ListedMonitor = Pick<Monitor, (typeof LISTED)[number]>;
 
-const LISTED = [
+/** What lists show, by its names. */
+export const LISTED = [
   'id', 'name', 'type', 'target', 'intervalSeconds', 'timeoutMs', 'method', 'expectedStatus', 'bodyMatch', 'followRedirects', 'downAfterFailures', 'upAfterSuccesses',
   'downMinSources', 'heartbeatGraceSeconds', 'slaTarget', 'state', 'enabled', 'createdAt', 'updatedAt',
 ] as const satisfies readonly (keyof Monitor)[];

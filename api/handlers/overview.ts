@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { listMonitors } from '../../models/monitors.ts';
+import { listAllMonitors } from '../../models/monitor-overview.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { presentMonitor } from '../presenters/monitor.ts';
 import { callerOf } from '../request-context.ts';
@@ -8,7 +8,7 @@ import type { components } from '../schema.generated.ts';
 /** `GET /overview` */
 export function getOverviewHandler({ database }: ApiDependencies): RequestHandler {
   return async (_request, response) => {
-    const monitors = (await listMonitors(database, { tenantId: callerOf(response).tenantId })).map(presentMonitor);
+    const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
     response.json({ total: monitors.length, up: count('up'), down: count('down'), monitors } satisfies components['schemas']['Overview']);
   };

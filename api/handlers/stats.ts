@@ -4,6 +4,7 @@ import { measureStates, measureSteps, type StateHistory } from '../../core/sla.t
 import { nameAgents } from '../../models/agent-names.ts';
 import { readStatistics } from '../../models/monitor-statistics.ts';
 import { findMeasuredMonitor } from '../../models/monitors.ts';
+import { rolledUntilMs } from '../../models/rollups.ts';
 import { listServiceGaps } from '../../models/service-gaps.ts';
 import { listIncidentSpans, readStateHistories } from '../../models/state-history.ts';
 import type { SeriesPoint } from '../../models/statistics.ts';
@@ -28,7 +29,12 @@ type UptimeQuery = NonNullable<operations['getMonitorUptime']['parameters']['que
 export function getMonitorStatsHandler({ database, now }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const caller = callerOf(response);
-    const monitor = await findMeasuredMonitor(database, { tenantId: caller.tenantId, id: idOf(request) });
+    // One after the other these would take longer than all that is read afterwards.
+    const [monitor, rolledMs, agents] = await Promise.all([
+      findMeasuredMonitor(database, { tenantId: caller.tenantId, id: idOf(request) }),
+      rolledUntilMs(runOn(database.pool)),
+      nameAgents(database, caller.tenantId),
+    ]);
     if (monitor === null) throw notFound('monitor', idOf(request));
     requireWholeNumbers(request, ['from', 'to']);
     const { from, to, resolution, by_source: bySource } = request.query as StatsQuery;
@@ -39,10 +45,9 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     // Burn rates look back a day from the window's end, also where the window is shorter.
     const judged = { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) };
     const [{ total, points }, history] = await Promise.all([
-      readStatistics(database, { monitorNo: monitor.no, fromMs: countedFrom * 1000, toMs: countedTo * 1000, nowMs, stepMs: STEP_MS[window.resolution] }),
+      readStatistics(database, { monitorNo: monitor.no, fromMs: countedFrom * 1000, toMs: countedTo * 1000, rolledMs, nowMs, stepMs: STEP_MS[window.resolution] }),
       readHistory(database, monitor, judged),
     ]);
-    const agents = await nameAgents(database, [...new Set(points.map(({ agentNo }) => agentNo))]);
     const seconds = measureStates({ ...history, ...span });
     const sla = presentSla(monitor.slaTarget, {
       window: seconds,

@@ -27,7 +27,6 @@ export async function fillWithRollups(database: Database, { monitors, days, unti
     }
   }
   await beginRollups(run, untilMs);
-  await run('VACUUM ANALYZE hourly_rollups, daily_rollups');
 }
 
 async function listPartitions(run: Run, table: string): Promise<Partition[]> {
@@ -48,6 +47,7 @@ async function withoutIndexes(run: Run, { table, name, bounds }: Partition, fill
   await run(`ALTER TABLE ${name} SET UNLOGGED`);
   await fill();
   await run(`ALTER TABLE ${table} ATTACH PARTITION ${name} ${bounds}`);
+  await run(`VACUUM ANALYZE ${name}`);
 }
 
 function rollupsOf(name: string, { checks, buckets }: { checks: number; buckets: number }): string {

@@ -84,13 +84,13 @@ test('the hot queries read the partitions of their window only, by indexes', asy
   const hour = MIDNIGHT + 7 * HOUR_MS;
   const yesterday = MIDNIGHT - DAY_MS;
   const cases: Record<string, { tables: string[]; ask: (on: { spied: Pick<Database, 'pool'>; run: Run }) => Promise<unknown> }> = {
-    'an hour of a monitor, minute by minute': { tables: raw, ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, fromMs: hour, toMs: hour + HOUR_MS, stepMs: 60_000, nowMs }) },
+    'an hour of a monitor, minute by minute': { tables: raw, ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, fromMs: hour, toMs: hour + HOUR_MS, stepMs: 60_000, nowMs }) },
     'the roll-up of an hour': { tables: raw, ask: ({ run }) => rollHour(run, { atMs: hour }) },
     'an hour of one source, again': { tables: raw, ask: ({ run }) => rollHour(run, { atMs: hour, only: [{ monitorNo: 7, agentNo: 2 }] }) },
     'a day of its hours': { tables: [dayOf('hourly_rollups', yesterday).slice(0, -2)], ask: ({ run }) => rollDay(run, { atMs: yesterday }) },
     'forty days of a monitor': { tables: months('daily_rollups'), ask: ({ spied }) => sumTallies(spied, { monitorNos: [7], ...window }) },
-    'its series by day, and their sum': { tables: months('daily_rollups'), ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, ...window, stepMs: DAY_MS }) },
-    'its series by hour': { tables: months('hourly_rollups'), ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, ...window, stepMs: HOUR_MS }) },
+    'its series by day, and their sum': { tables: months('daily_rollups'), ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, ...window, stepMs: DAY_MS }) },
+    'its series by hour': { tables: months('hourly_rollups'), ask: ({ spied }) => readStatistics(spied, { monitorNo: 7, rolledMs: MIDNIGHT, ...window, stepMs: HOUR_MS }) },
     'a day of the monitors of a report': {
       tables: [dayOf('daily_rollups', yesterday).slice(0, -2)],
       ask: ({ spied }) => sumTallies(spied, { monitorNos: [5, 25, 45, 65, 85], fromMs: yesterday, toMs: MIDNIGHT, nowMs }),

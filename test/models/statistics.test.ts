@@ -59,7 +59,7 @@ test('whole hours and days outlive the results that they were made of', async (t
   t.true(dropped.length > 0 && dropped.every((name) => /^(check_results|heartbeat_pings)_/.test(name)));
   const sums = await sumTallies(database, { monitorNos: [1], fromMs: MIDNIGHT, toMs: END, nowMs: END });
   t.deepEqual([...sums.values()].map(roundedTally), [roundedTally(tallyOfChecks(checks.filter(({ monitorNo }) => monitorNo === 1)))]);
-  const { points } = await readStatistics(database, { monitorNo: 1, fromMs: MIDNIGHT, toMs: MIDNIGHT + DAY_MS, stepMs: 60_000, nowMs: END });
+  const { points } = await readStatistics(database, { monitorNo: 1, fromMs: MIDNIGHT, toMs: MIDNIGHT + DAY_MS, stepMs: 60_000, rolledMs: MIDNIGHT + 2 * DAY_MS, nowMs: END });
   t.deepEqual(points, []);
 });
 
