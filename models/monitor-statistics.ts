@@ -35,10 +35,13 @@ async function readRolled(run: Run, monitorNo: number, { hours, days }: Spans): 
   const bind: number[] = [monitorNo];
   const parts = [...days.map((span) => ({ table: 'daily_rollups', span })), ...hours.map((span) => ({ table: 'hourly_rollups', span }))].map(
     ({ table, span }) =>
-      `SELECT at, agent_no, up, degraded, down, none, to_json(buckets) AS buckets, to_json(counts) AS counts, to_json(phases) AS phases
+      `SELECT at, agent_no, up, degraded, down, none, buckets, counts, phases
        FROM ${table} WHERE monitor_no = $1 AND at >= $${bind.push(span.fromMs)} AND at < $${bind.push(span.toMs)}`,
   );
-  return parts.length === 0 ? [] : await run(parts.join(' UNION ALL '), bind);
+  if (parts.length === 0) return [];
+  // As one document they are read in half the time that the driver takes for rows.
+  const [read] = await run<{ rows: CountedRow[] | null }>(`SELECT json_agg(r) AS rows FROM (${parts.join(' UNION ALL ')}) r`, bind);
+  return read?.rows ?? [];
 }
 
 async function readRaw(run: Run, { monitorNo, stepMs, spans }: { monitorNo: number; stepMs: SeriesStepMs; spans: Spans }): Promise<CountedRow[]> {
