@@ -16,6 +16,7 @@ import { errorResponse, onlyGet, unknownRoute } from './middleware/error-respons
 import { headAsGet } from './middleware/head-as-get.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
+import { requestForm } from './middleware/request-form.ts';
 import { requestId } from './middleware/request-id.ts';
 import { requestLog } from './middleware/request-log.ts';
 import { requireScope } from './middleware/scope.ts';
@@ -33,7 +34,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.disable('x-powered-by');
   // As the validator sees paths: one written differently would be routed past it.
   app.enable('case sensitive routing');
-  app.use(requestId(dependencies), requestLog(dependencies), helmet());
+  app.use(requestId(dependencies), requestLog(dependencies), helmet(), requestForm);
 
   const getDescription = getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl));
   const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };

@@ -35,6 +35,8 @@ export type ApiDependencies = {
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
   isQueueReachable: () => Promise<boolean>;
+  /** Aborted once this process is to stop: it serves on for a while, and is not to be given new work. */
+  stopping: AbortSignal;
   /** Where the metrics of this process are kept; the API adds its own. */
   metrics: Registry;
   logger: Logger;

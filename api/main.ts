@@ -5,14 +5,18 @@ import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents.ts';
-import { closeDatabase, requireDatabase } from '../models/database.ts';
+import { closeDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
+import { requireSchema } from '../models/schema-state.ts';
 import { createSecretBox } from '../models/secret-box.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
 import { openApiDatabase } from './database.ts';
 import { serveApi } from './serve.ts';
+
+/** Load balancers ask every few seconds; whoever runs processes kills them 30 s after the signal, and requests under way have 10 of those. */
+const STOP_GRACE_SECONDS = 5;
 
 /** The Procfile's `web`: the API alone, on PostgreSQL of `DATABASE_URL`. */
 async function main(): Promise<void> {
@@ -27,7 +31,7 @@ async function main(): Promise<void> {
     poolSize: 10,
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
-  await requireDatabase(database);
+  await requireSchema(database);
   const backend = openQueueBackend({ databaseUrl, redisUrls: environment.redisUrl?.split(',') ?? [], onError: (error) => log.warn({ err: error }, 'queue.error') });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
@@ -47,7 +51,7 @@ async function main(): Promise<void> {
   log.info({ port: api.port }, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
-    await api.stop();
+    await api.stop((environment.stopGraceSeconds ?? STOP_GRACE_SECONDS) * 1000);
     await queues.close();
     await backend.close();
     await closeDatabase(database);

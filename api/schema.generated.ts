@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 a9bb77e127616457cf59fdb462ea6919617a460f89eec9373f22457728cc0e7b
+// openapi.yaml sha256 1e9936c35a7472e7864692792c057c154e87ff55ce4dd1f86c9e5c33e2995272
 
 export type paths = {
     "/monitors": {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
@@ -20,10 +21,11 @@ import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import { createApp } from './app.ts';
 import { createChatTest } from './chat-test.ts';
 import type { ApiConfig } from './dependencies.ts';
+import { createLimitedServer } from './limited-server.ts';
 import { startPingDoor } from './ping-door.ts';
 import { createQueueBoard, QUEUE_BOARD_PATH } from './queue-board.ts';
 import { queueBoardLogin } from './queue-board-login.ts';
-import { answerUnreadable } from './unreadable-request.ts';
+import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
 import { createVendorLookUp } from './vendor-look-up.ts';
 
 export type ServeOptions = {
@@ -39,8 +41,11 @@ export type ServeOptions = {
   config: ApiConfig & { allowPrivateNetwork: boolean; webhookTimeoutSeconds: number; queueBoardPassword: string | null };
 };
 
-/** The API while it listens. `port` is the real one where 0 was asked for. */
-export type RunningApi = { port: number; stop: () => Promise<void> };
+/**
+ * The API while it listens. `port` is the real one where 0 was asked for. Told to stop it says so at `/readyz` at once, serves on for
+ * `graceMs`, so that load balancers see it and send nobody here any more, and then lets requests under way end.
+ */
+export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void> };
 
 /** How long requests under way have to end when the process stops, in milliseconds. */
 const DRAIN_MS = 10_000;
@@ -53,6 +58,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const slackApp = slackAppOf(slack, config.publicUrl);
   const sendSlack = (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending);
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
+  const stopping = new AbortController();
   const app = await createApp(
     {
       database,
@@ -70,6 +76,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       }),
       submitResults: (results) => queues.enqueueResults(results),
       isQueueReachable: () => backend.isReachable(),
+      stopping: stopping.signal,
       metrics: options.registry,
       logger: log,
       now: Date.now,
@@ -81,7 +88,13 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       routes.use(QUEUE_BOARD_PATH, login, createQueueBoard({ database, queues, now: Date.now }));
     },
   );
-  const server = createServer(app);
+  // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.
+  const route = app as unknown as (request: IncomingMessage, response: ServerResponse, giveBack: () => void) => void;
+  const server = createLimitedServer((request, response) => {
+    // With the answer, not between two requests: a client that is about to send its next one would find the connection gone.
+    if (stopping.signal.aborted) response.setHeader('Connection', 'close');
+    route(request, response, () => answerUnroutable(response, options.newId));
+  });
   answerUnreadable(server, options.newId);
   server.listen(options.port);
   await once(server, 'listening');
@@ -89,7 +102,9 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const door = startPingDoor({ database, log, now: Date.now });
   return {
     port: typeof address === 'object' && address !== null ? address.port : options.port,
-    async stop() {
+    async stop(graceMs) {
+      stopping.abort();
+      await delay(graceMs);
       await door.stop();
       await closeServer(server).finally(() => sending.agent.destroy());
     },

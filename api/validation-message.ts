@@ -16,8 +16,8 @@ const MOST_SENTENCES = 8;
 /** How many complaints are looked at: a hostile body can draw a hundred thousand. */
 const MOST_COMPLAINTS = 200;
 
-/** Values below these names may be secrets: messages tell their kind or length, never the value itself. */
-const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|payload|url)(?:[.[]|$)/;
+/** Values below these names may be secrets, also where somebody takes a flag of such a name for the secret: messages tell their kind or length, never the value itself. */
+const SECRET_PLACE = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payload|payloadSecret|url)(?:[.[]|$)/;
 
 /**
  * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller: field, what was

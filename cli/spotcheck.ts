@@ -4,6 +4,8 @@ import { readEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAgentCommands } from './commands/agents.ts';
+import { addBackupCommand } from './commands/backup.ts';
+import { addKeyCommands } from './commands/keys.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addStartCommand } from './commands/start.ts';
 import { addTenantCommands } from './commands/tenants.ts';
@@ -17,7 +19,8 @@ async function main(): Promise<number> {
   const environment = () => readEnvironment(process.env);
   addStartCommand(program, { readEnvironment: environment, isRunByNpm: process.env['npm_lifecycle_event'] !== undefined });
   addMigrateCommand(program, environment);
-  for (const add of [addTenantCommands, addTokenCommands, addAgentCommands]) add(program, databaseAccess(environment));
+  addBackupCommand(program, environment);
+  for (const add of [addTenantCommands, addTokenCommands, addAgentCommands, addKeyCommands]) add(program, databaseAccess(environment));
   for (const command of program.commands) inheritExit(command);
   try {
     await program.parseAsync();

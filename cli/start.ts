@@ -66,7 +66,8 @@ export async function startService(environment: Environment, say: (text: string)
     const database = openApiDatabase({ databaseUrl, secrets: runtime.database.secrets, onError: (error) => log.warn({ err: error }, 'database.connection_lost') });
     closing.push(() => closeDatabase(database));
     const api = await listen({ runtime: { ...runtime, database }, registry, environment });
-    closing.push(api.stop);
+    // Nobody balances load over one process: who asks for a grace gets it.
+    closing.push(() => api.stop((environment.stopGraceSeconds ?? 0) * 1000));
     return { url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl, firstStart, stop: close };
   } catch (error) {
     await close();

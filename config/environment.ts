@@ -38,12 +38,16 @@ export type Environment = Readonly<{
   queueBoardPassword: string | null;
   /** Where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
+  /** How long a web process that stops goes on serving after it has said at `/readyz` that it stops; null = as its process sees fit. */
+  stopGraceSeconds: number | null;
   logLevel: LogLevel;
 }>;
 
 /** Receivers are promised 8 s (D-50); an operator may only shorten that. */
 const WEBHOOK_TIMEOUT_MAX_SECONDS = 8;
 const RETRY_MAX_SECONDS = 86_400;
+/** Whoever runs processes kills those that take longer to stop. */
+const STOP_GRACE_MAX_SECONDS = 600;
 /** Of two that disagree none is right (D-26); each more is one more question for every record. */
 const MIN_DNS_RESOLVERS = 3;
 const MAX_DNS_RESOLVERS = 10;
@@ -81,6 +85,7 @@ const VARIABLES = z.object({
   SLACK_API_URL: httpUrl.default('https://slack.com/api'),
   QUEUE_BOARD_PASSWORD: secret(text.optional()),
   METRICS_PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).optional(),
+  STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) => atMost(nonNegativeNumber(value), STOP_GRACE_MAX_SECONDS)).optional(),
   LOG_LEVEL: logLevel.default('info'),
 });
 
@@ -129,6 +134,7 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
     slack: Object.freeze({ clientId: values.SLACK_CLIENT_ID ?? null, clientSecret: values.SLACK_CLIENT_SECRET ?? null, apiUrl: values.SLACK_API_URL }),
     queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
     metricsPort: values.METRICS_PORT ?? null,
+    stopGraceSeconds: values.STOP_GRACE_SECONDS ?? null,
     logLevel: values.LOG_LEVEL,
   });
 }

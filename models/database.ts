@@ -5,6 +5,7 @@ import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
 import { defineChannelRecord, type ChannelRecord } from './records/channel.ts';
 import { defineMonitorRecord, type MonitorRecord } from './records/monitor.ts';
 import type { SecretBox } from './secret-box.ts';
+import { sessionNameOf } from './session-name.ts';
 
 /** The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL. */
 export type Database = { orm: Sequelize; pool: Pool; secrets: SecretBox; records: Records };
@@ -44,11 +45,12 @@ const CLOSE_TIMEOUT_MS = 5000;
 /** Opens both pools; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolSize = 5, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
+  const name = sessionNameOf(options.secrets);
   types.setTypeParser(types.builtins.INT8, Number);
   const pool = new Pool({
     connectionString: options.databaseUrl,
     max: poolSize,
-    application_name: 'spotcheck',
+    application_name: name,
     connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: queryTimeoutMs,
@@ -59,7 +61,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     dialect: 'postgres',
     logging: false,
     pool: { max: poolSize, min: 0, acquire: ACQUIRE_TIMEOUT_MS, idle: 30_000 },
-    dialectOptions: { application_name: 'spotcheck', statement_timeout: STATEMENT_TIMEOUT_MS, query_timeout: queryTimeoutMs, connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS },
+    dialectOptions: { application_name: name, statement_timeout: STATEMENT_TIMEOUT_MS, query_timeout: queryTimeoutMs, connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS },
     define: { timestamps: false, underscored: true, freezeTableName: true },
   });
   return { orm, pool, secrets: options.secrets, records: defineRecords(orm) };
@@ -80,11 +82,6 @@ function defineRecords(orm: Sequelize): Records {
 export async function closeDatabase(database: Database): Promise<void> {
   const closed = Promise.all([database.orm.close(), database.pool.end()]);
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
-}
-
-/** Resolves when PostgreSQL answers, rejects with its reason where it does not: a process that starts without it could not do anything. */
-export async function requireDatabase(database: Database): Promise<void> {
-  await database.pool.query('SELECT 1');
 }
 
 /** True when PostgreSQL answers within a second. */

@@ -1,14 +1,27 @@
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Umzug, type UmzugStorage } from 'umzug';
+import { listMigrationFiles, type MigrationFile } from './schema-state.ts';
+import { sqlStateOf } from './sql.ts';
 
 /** Any number that nothing else in the database locks; migrations of several processes queue up behind it. */
 const MIGRATION_LOCK = 7_305_220;
 
 /**
+ * How long a statement waits for its lock, in milliseconds. Whatever is asked of the table meanwhile waits behind it, so a migration that does not
+ * get its turn steps back, lets the others through, and comes again.
+ */
+const LOCK_TIMEOUT_MS = 1000;
+const LOCK_PAUSE_MS = 1000;
+const LOCK_ATTEMPTS = 60;
+
+/** SQLSTATEs of a lock that was not to be had in time, and of one that was waited for in a circle. */
+const HELD_BY_OTHERS: ReadonlySet<string | null> = new Set(['55P03', '40P01']);
+
+/**
  * Brings the schema up to date: the SQL files of `migrations/` in order, each in a transaction of its own, under an advisory lock.
- * Forward only; running it again does nothing. `onProgress` hears one short line for each step. Throws what PostgreSQL refused.
+ * Forward only; running it again does nothing. `onProgress` hears one short line for each step, and of migrations that only a newer release
+ * knows: the schema is left as it is then. Throws what PostgreSQL refused, and where the text of an applied migration is another one now.
  */
 export async function migrate(databaseUrl: string, onProgress?: (text: string) => void): Promise<void> {
   const client = new Client({ connectionString: databaseUrl, application_name: 'spotcheck migrate' });
@@ -16,36 +29,61 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     await client.query('CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())');
-    await umzugOver(client, onProgress).up();
+    await client.query('ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS checksum text');
+    const files = await listMigrationFiles();
+    await compareApplied(client, files, onProgress);
+    await umzugOver(client, files, onProgress).up();
   } finally {
     await client.end();
   }
 }
 
-function umzugOver(client: Client, onProgress: ((text: string) => void) | undefined): Umzug<Client> {
+/** What is applied must be what is in the files, or two databases of one release differ. Migrations of the time before checksums get theirs. */
+async function compareApplied(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Promise<void> {
+  const { rows } = await client.query<{ name: string; checksum: string | null }>('SELECT name, checksum FROM schema_migrations ORDER BY name');
+  for (const { name, checksum } of rows) {
+    const file = files.find((known) => known.name === name);
+    if (file === undefined) onProgress?.(`a newer release has applied ${name}, which this one does not know`);
+    else if (checksum === null) await client.query('UPDATE schema_migrations SET checksum = $2 WHERE name = $1', [name, file.checksum]);
+    else if (checksum !== file.checksum) throw new Error(`The migration ${name} is not the one that was applied: put its text back, and write what is to change into a new one`);
+  }
+}
+
+function umzugOver(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Umzug<Client> {
   return new Umzug({
-    migrations: {
-      glob: ['migrations/*.sql', { cwd: fileURLToPath(new URL('.', import.meta.url)) }],
-      resolve: ({ name, path = '' }) => ({
-        name,
-        up: async () => {
-          onProgress?.(`migration ${name}`);
-          await applyInTransaction(client, name, await readFile(path, 'utf8'));
-        },
-      }),
-    },
+    migrations: files.map((file) => ({
+      name: file.name,
+      up: async () => {
+        onProgress?.(`migration ${file.name}`);
+        await applyInTurn(client, file);
+      },
+    })),
     context: client,
     storage: ledgerOf(client),
     logger: undefined,
   });
 }
 
+/** Again and again while somebody else holds what it must lock; throws PostgreSQL's refusal in the end. */
+async function applyInTurn(client: Client, file: MigrationFile): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await applyInTransaction(client, file);
+      return;
+    } catch (error) {
+      if (!HELD_BY_OTHERS.has(sqlStateOf(error)) || attempt === LOCK_ATTEMPTS) throw error;
+      await delay(LOCK_PAUSE_MS);
+    }
+  }
+}
+
 /** The ledger row is written in the migration's own transaction, so that a crash leaves neither half done. */
-async function applyInTransaction(client: Client, name: string, sql: string): Promise<void> {
+async function applyInTransaction(client: Client, { name, sql, checksum }: MigrationFile): Promise<void> {
   await client.query('BEGIN');
   try {
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(sql);
-    await client.query('INSERT INTO schema_migrations (name) VALUES ($1)', [name]);
+    await client.query('INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)', [name, checksum]);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');

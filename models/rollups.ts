@@ -80,7 +80,8 @@ export async function holdMark(run: Run): Promise<number | null> {
 async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> {
   const rows = await run(
     `SELECT 1 FROM pg_stat_activity
-     WHERE datname = current_database() AND usename = current_user AND application_name = current_setting('application_name')
+     WHERE datname = current_database() AND usename = current_user
+       AND split_part(application_name, ':', 1) = split_part(current_setting('application_name'), ':', 1)
        AND pid <> pg_backend_pid() AND xact_start < to_timestamp($1::bigint / 1000.0) LIMIT 1`,
     [beforeMs],
   );

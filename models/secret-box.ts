@@ -6,9 +6,10 @@ export type SecretKey = { id: string; key: Buffer };
 /**
  * Seals and opens values at rest. `context` names the row and field: a sealed value moved to another row does not open. `derive` makes the
  * secrets of a purpose, in base64url, the same in every process: one of each key, the present key's first, so that those of before a change
- * of keys are known for as long as theirs are.
+ * of keys are known for as long as theirs are. `keyIds` are in the ring's order: the first one seals.
  */
 export type SecretBox = {
+  keyIds: readonly [string, ...string[]];
   seal(plain: string, context: string): string;
   open(sealed: string, context: string): string;
   derive(purpose: string): readonly [string, ...string[]];
@@ -30,6 +31,7 @@ export function createSecretBox(ring: readonly SecretKey[]): SecretBox {
   const keys = new Map(ring.map(({ id, key }) => [id, createSecretKey(key)]));
   const currentKey = createSecretKey(current.key);
   return {
+    keyIds: [current.id, ...ring.slice(1).map(({ id }) => id)],
     seal(plain, context) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, currentKey, nonce).setAAD(Buffer.from(context));
@@ -50,4 +52,9 @@ export function createSecretBox(ring: readonly SecretKey[]): SecretBox {
       return [derived(current), ...ring.slice(1).map(derived)];
     },
   };
+}
+
+/** The id of the key that a value says it is sealed with; empty where it is no sealed value. Whether it is true only opening tells. */
+export function keyIdOf(sealed: string): string {
+  return sealed.split('.')[1] ?? '';
 }

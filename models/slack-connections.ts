@@ -27,7 +27,7 @@ export async function connectSlackChannel(database: Database, connection: SlackC
     const taken = await takeConnectCode(run, { fingerprint, type: 'slack', nowMs });
     if (taken.outcome !== 'taken') return null;
     const { channel } = taken;
-    const sealedUrl = database.secrets.seal(webhookUrl, contextOf(channel.id));
+    const sealedUrl = database.secrets.seal(webhookUrl, slackContext(channel.id));
     await run(`UPDATE channels SET status = 'connected', sealed_url = $2, team_name = $3, channel_name = $4, ${HEALED} WHERE id = $1`, [channel.id, sealedUrl, teamName, channelName]);
     return channel;
   });
@@ -35,9 +35,10 @@ export async function connectSlackChannel(database: Database, connection: SlackC
 
 /** Opens the webhook of a Slack channel. Throws when its key is not in the ring any more. */
 export function openSlackWebhook(database: Database, { channelId, sealedUrl }: { channelId: string; sealedUrl: string }): string {
-  return database.secrets.open(sealedUrl, contextOf(channelId));
+  return database.secrets.open(sealedUrl, slackContext(channelId));
 }
 
-function contextOf(channelId: string): string {
+/** The row and field that the sealed webhook of a Slack channel is bound to. */
+export function slackContext(channelId: string): string {
   return `channel:${channelId}:slack_webhook`;
 }

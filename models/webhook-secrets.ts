@@ -14,15 +14,15 @@ export const PREVIOUS_SECRET_MS = 86_400_000;
 
 /** What the row of a new webhook channel holds: its host to be shown, the rest sealed for this row alone (D-17). */
 export function sealWebhook(database: Database, id: string, { url, signingSecret }: { url: string; signingSecret: string }) {
-  return { urlHost: new URL(url).host, sealedUrl: database.secrets.seal(url, contextOf(id, 'url')), sealedSigningSecret: sealSigningSecret(database, id, signingSecret) };
+  return { urlHost: new URL(url).host, sealedUrl: database.secrets.seal(url, webhookContext(id, 'url')), sealedSigningSecret: sealSigningSecret(database, id, signingSecret) };
 }
 
 /** Opens what a channel's row holds sealed. Throws when its key is not in the ring any more; a previous secret that cannot be opened is none. */
 export function openWebhook(database: Database, sealed: SealedWebhook): OpenedWebhook {
   const { channelId, previousSecret } = sealed;
   return {
-    url: database.secrets.open(sealed.url, contextOf(channelId, 'url')),
-    signingSecret: database.secrets.open(sealed.signingSecret, contextOf(channelId, 'signing_secret')),
+    url: database.secrets.open(sealed.url, webhookContext(channelId, 'url')),
+    signingSecret: database.secrets.open(sealed.signingSecret, webhookContext(channelId, 'signing_secret')),
     previousSecret: previousSecret === null ? null : openPreviousSecret(database, { channelId, previousSecret }),
   };
 }
@@ -54,16 +54,17 @@ export async function rotateSigningSecret(database: Database, { tenantId, id }: 
 /** Whoever rotated the secret may have given up the old key: the new secret signs all the same. */
 function openPreviousSecret(database: Database, { channelId, previousSecret }: { channelId: string; previousSecret: string }): string | null {
   try {
-    return database.secrets.open(previousSecret, contextOf(channelId, 'signing_secret'));
+    return database.secrets.open(previousSecret, webhookContext(channelId, 'signing_secret'));
   } catch {
     return null;
   }
 }
 
 function sealSigningSecret(database: Database, id: string, signingSecret: string): string {
-  return database.secrets.seal(signingSecret, contextOf(id, 'signing_secret'));
+  return database.secrets.seal(signingSecret, webhookContext(id, 'signing_secret'));
 }
 
-function contextOf(channelId: string, field: 'url' | 'signing_secret'): string {
+/** The row and field that a sealed value of a webhook is bound to; a previous secret stays bound to the field that it came from. */
+export function webhookContext(channelId: string, field: 'url' | 'signing_secret'): string {
   return `channel:${channelId}:${field}`;
 }

@@ -16,6 +16,9 @@ export const BLOCKED: Failure = { cause: 'blocked_target', reason: 'The target h
 /** The failure of a request that HTTP has no form for. */
 export const UNSENDABLE: Failure = { cause: 'unsupported', reason: 'The request cannot be sent: a header or the path has characters that HTTP does not allow' };
 
+/** The failure of a target that sends informational answers (1xx) without end. */
+export const NEVER_FINAL: Failure = { cause: 'conn_error', reason: 'The answer is not valid HTTP: informational answers without a final one' };
+
 const BODY_LOST: Failure = { cause: 'conn_error', reason: 'The connection was closed before the end of the body' };
 
 /** The failures of an answer whose body could not be read. */

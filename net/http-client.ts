@@ -7,7 +7,7 @@ import { explainVerification, fetchCertificate, isVerificationError, readCertifi
 import type { Certificate } from './certificate.ts';
 import { connect, createDestinations } from './destination.ts';
 import type { Destination } from './destination.ts';
-import { BLOCKED, BODY_FAILURES, failureOf, isUnsendable, timeoutFailure, UNSENDABLE } from './failure.ts';
+import { BLOCKED, BODY_FAILURES, failureOf, isUnsendable, NEVER_FINAL, timeoutFailure, UNSENDABLE } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { glimpseBody, readBody } from './response-body.ts';
 import type { ResponseBody } from './response-body.ts';
@@ -57,6 +57,9 @@ export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 
 const MAX_HEADER_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
+
+/** Answers of 1xx before the final one; servers send two or three, and one that never ends them would keep us busy until the deadline. */
+const MAX_INFORMATIONAL = 100;
 
 /** How long a glimpse of a body waits for it, in milliseconds: most come with the head. */
 const GLIMPSE_MS = 300;
@@ -110,6 +113,11 @@ class RunningExchange {
     clientRequest.once('response', (response) => this.#receive(response));
     // A 101 is an answer like any other; the protocol that it opens is not spoken, so that it has no body.
     clientRequest.once('upgrade', (response) => this.#receiveHead(response));
+    let informational = 0;
+    clientRequest.on('information', () => {
+      informational += 1;
+      if (informational > MAX_INFORMATIONAL) this.#giveUp(NEVER_FINAL);
+    });
     clientRequest.on('error', (error) => this.#lose(error, { clientRequest, destination }));
     clientRequest.end(body);
   }
@@ -195,6 +203,11 @@ class RunningExchange {
       this.#abandon = () => socket.destroy();
     });
     this.#fail(explainVerification(failure, this.#certificate));
+  }
+
+  #giveUp(failure: Failure): void {
+    this.#fail(failure);
+    this.#abandon();
   }
 
   #passDeadline(): void {

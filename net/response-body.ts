@@ -109,10 +109,10 @@ function startReading(
   return { kept, stop };
 }
 
-/** The first `limit` bytes of what is added. */
+/** The first `limit` bytes of what is added, in one piece of memory: a body may come in a million chunks, each of which would hold a hundred times its own size. */
 class KeptBytes {
   readonly #limit: number;
-  readonly #chunks: Buffer[] = [];
+  #held: Buffer = Buffer.alloc(0);
   #size = 0;
   #truncated = false;
 
@@ -124,14 +124,22 @@ class KeptBytes {
   add(chunk: Buffer): boolean {
     const room = this.#limit - this.#size;
     this.#truncated = chunk.length > room;
-    this.#chunks.push(this.#truncated ? chunk.subarray(0, room) : chunk);
-    this.#size += chunk.length;
+    const kept = this.#truncated ? chunk.subarray(0, room) : chunk;
+    this.#makeRoom(this.#size + kept.length);
+    kept.copy(this.#held, this.#size);
+    this.#size += kept.length;
     return !this.#truncated;
   }
 
   body(): ResponseBody {
-    const [only] = this.#chunks;
-    const bytes = only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
-    return { bytes, truncated: this.#truncated };
+    return { bytes: this.#held.subarray(0, this.#size), truncated: this.#truncated };
+  }
+
+  /** Twice as much each time, so that what is copied stays in proportion to the body. */
+  #makeRoom(size: number): void {
+    if (size <= this.#held.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#limit, Math.max(size, 2 * this.#held.length)));
+    this.#held.copy(larger, 0, 0, this.#size);
+    this.#held = larger;
   }
 }

@@ -6,7 +6,7 @@ import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics } from '../config/process-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
-import { requireDatabase } from '../models/database.ts';
+import { requireSchema } from '../models/schema-state.ts';
 import { openRuntime } from './open-runtime.ts';
 import { startAgentWatch } from './processes/agents.ts';
 import { startCheck, startServiceCheck } from './processes/check.ts';
@@ -57,12 +57,14 @@ async function main(name: string): Promise<void> {
     registry,
   });
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
-  await requireDatabase(runtime.database);
+  await requireSchema(runtime.database);
   const running = await start(runtime, environment);
-  if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort }));
+  const stopping = new AbortController();
+  if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort, stopping: stopping.signal }));
   log.info({}, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
+    stopping.abort();
     const clean = await stopAll(running, STOP_BOUND_MS);
     if (clean) await close();
     log.info({ outcome: clean ? 'clean' : 'cut short' }, 'process.stopped');

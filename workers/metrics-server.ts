@@ -4,12 +4,14 @@ import type { Registry } from 'prom-client';
 import { isDatabaseReachable } from '../models/database.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 
-/** Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken. */
-export async function serveMetrics(runtime: Runtime, { registry, port }: { registry: Registry; port: number }): Promise<RunningProcess> {
+export type MetricsServerOptions = { registry: Registry; port: number; stopping: AbortSignal };
+
+/** Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken. The last says 503 from the moment on that `stopping` is aborted. */
+export async function serveMetrics(runtime: Runtime, { registry, port, stopping }: MetricsServerOptions): Promise<RunningProcess> {
   const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
     '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
     '/healthz': () => Promise.resolve({ status: 200, type: 'application/json', text: '{"status":"ok"}' }),
-    '/readyz': () => describeReadiness(runtime),
+    '/readyz': () => describeReadiness(runtime, stopping),
   };
   const listener: RequestListener = (request, response) => {
     const answer = answers[request.url ?? ''] ?? (() => Promise.resolve({ status: 404, type: 'application/json', text: '{"error":"there are /metrics, /healthz and /readyz"}' }));
@@ -31,12 +33,13 @@ export async function serveMetrics(runtime: Runtime, { registry, port }: { regis
   };
 }
 
-async function describeReadiness({ database, backend }: Runtime): Promise<{ status: number; type: string; text: string }> {
+async function describeReadiness({ database, backend }: Runtime, stopping: AbortSignal): Promise<{ status: number; type: string; text: string }> {
   const [isDatabaseUp, isQueueUp] = await Promise.all([isDatabaseReachable(database), backend.isReachable()]);
-  const isReady = isDatabaseUp && isQueueUp;
+  const isReady = isDatabaseUp && isQueueUp && !stopping.aborted;
+  const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
   return {
     status: isReady ? 200 : 503,
     type: 'application/json',
-    text: JSON.stringify({ status: isReady ? 'ready' : 'not ready', database: isDatabaseUp, queue: isQueueUp }),
+    text: JSON.stringify({ status, database: isDatabaseUp, queue: isQueueUp }),
   };
 }

@@ -7,12 +7,13 @@ export const getHealth: RequestHandler = (_request, response) => {
   response.json({ status: 'ok' });
 };
 
-/** `GET /readyz`: database and queue can be reached, otherwise 503 and which of them cannot. */
-export function getReadinessHandler({ database, isQueueReachable }: ApiDependencies): RequestHandler {
+/** `GET /readyz`: database and queue can be reached, otherwise 503 and which of them cannot; 503 from the moment on that the process is to stop, too. */
+export function getReadinessHandler({ database, isQueueReachable, stopping }: ApiDependencies): RequestHandler {
   return async (_request, response) => {
     const [isDatabaseThere, isQueueThere] = await Promise.all([isDatabaseReachable(database), isQueueReachable().catch(() => false)]);
-    const isReady = isDatabaseThere && isQueueThere;
-    response.status(isReady ? 200 : 503).json({ status: isReady ? 'ready' : 'not ready', database: isDatabaseThere, queue: isQueueThere });
+    const isReady = isDatabaseThere && isQueueThere && !stopping.aborted;
+    const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
+    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere });
   };
 }
 

@@ -49,6 +49,8 @@ function answerToBody(error: unknown): ApiError | null {
       return new ApiError(413, `the body must be at most ${limitOf(error)} bytes`);
     case 'entity.parse.failed':
       return new ApiError(400, 'the body must be JSON, got something that does not parse');
+    case 'entity.verify.failed':
+      return new ApiError(400, 'the body must be JSON in UTF-8, got bytes that are no UTF-8');
     case 'encoding.unsupported':
       return new ApiError(415, 'Content-Encoding must be gzip, deflate or br, or absent');
     case 'charset.unsupported':

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import express from 'express';
 import type { RequestHandler } from 'express';
 import type { IncomingMessage } from 'node:http';
@@ -14,6 +15,9 @@ const MAX_VALUES = 5000;
 
 const JSON_TYPE = /^application\/json *(?:;|$)/i;
 
+/** The parser would read any charset that begins with these four characters. */
+const OTHER_UTF = /; *charset *= *"?utf-(?!8"? *(?:;|$))/i;
+
 /**
  * Reads bodies as JSON, whatever the operation: 415 for another content type, 413 when too large, 400 when it does not parse. The header
  * is then brought to one spelling, because the validator keeps compiled schemas for each spelling that it meets, for ever.
@@ -24,7 +28,7 @@ export function jsonBody(): RequestHandler[] {
 
 /** Reads bodies of at most so many bytes as JSON; one that is absent stays undefined. */
 export function readJson(maxBytes: number): RequestHandler[] {
-  return [requireJson, express.json({ limit: maxBytes, strict: false, type: hasBody })];
+  return [requireJson, express.json({ limit: maxBytes, strict: false, type: hasBody, verify: requireUtf8 })];
 }
 
 const requireJson: RequestHandler = (request, _response, next) => {
@@ -32,8 +36,14 @@ const requireJson: RequestHandler = (request, _response, next) => {
   if (hasBody(request) && !JSON_TYPE.test(type ?? '')) {
     throw new ApiError(415, `Content-Type must be application/json, got ${type === undefined ? 'none' : type.slice(0, 100)}`);
   }
+  if (OTHER_UTF.test(type ?? '')) throw new ApiError(415, 'the charset of Content-Type must be utf-8');
   next();
 };
+
+/** RFC 8259, 8.1. Bytes that are no text would be stored as the mark that stands for them, and two different bodies as the same. */
+function requireUtf8(_request: IncomingMessage, _response: unknown, body: Buffer): void {
+  if (!isUtf8(body)) throw new Error('The body is not UTF-8');
+}
 
 /** After the parser, which needs the charset that it drops. */
 const nameTypeOnce: RequestHandler = (request, _response, next) => {

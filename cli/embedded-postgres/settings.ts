@@ -12,8 +12,8 @@ const SETTINGS = {
   shared_buffers: '64MB',
   work_mem: '4MB',
   maintenance_work_mem: '32MB',
-  // One machine, no replicas: less WAL, and no processes that wait for work which never comes.
-  wal_level: 'minimal',
+  // What a backup of a running server needs; one machine and no replicas: no processes that wait for work which never comes.
+  wal_level: 'replica',
   max_wal_senders: 0,
   max_logical_replication_workers: 0,
   max_parallel_workers: 0,

@@ -1,8 +1,10 @@
 import type { AssertionOp } from './assertions.ts';
 import { compareDecimals, parseDecimal } from './decimal.ts';
+import { isDeeplyNested } from './json-depth.ts';
 import type { HttpAnswered } from './observation.ts';
 import { jsonValueText, parseJsonPath, readJsonPath } from './json-path.ts';
 import type { Assertion, AssertionSource } from '../monitor.ts';
+import { containsText } from '../text-search.ts';
 
 /** Says whether an RE2 pattern is found anywhere in a text. */
 export type PatternSearch = (pattern: string, text: string) => boolean;
@@ -43,8 +45,8 @@ const TESTS = {
   exists: () => true,
   equals: isEqual,
   not_equals: (comparison) => !isEqual(comparison),
-  contains: ({ actual, expected }) => actual.includes(expected),
-  not_contains: ({ actual, expected }) => !actual.includes(expected),
+  contains: ({ actual, expected }) => containsText(actual, expected),
+  not_contains: ({ actual, expected }) => !containsText(actual, expected),
   gt: (comparison) => (compareNumbers(comparison) ?? 0) > 0,
   lt: (comparison) => (compareNumbers(comparison) ?? 0) < 0,
   matches: ({ actual, expected, search }) => search(expected, actual),
@@ -54,7 +56,7 @@ function readJsonText({ path = '$' }: Assertion, { readJson }: AssertedAnswer): 
   const parsed = parseJsonPath(path);
   if (!parsed.ok) return null;
   const value = readJsonPath(readJson(), parsed.value);
-  return value === undefined ? null : jsonValueText(value);
+  return value === undefined || isDeeplyNested(value) ? null : jsonValueText(value);
 }
 
 // Own keys only: a header called `constructor` must not be found in every answer.

@@ -6,6 +6,7 @@ import { explainAssertion } from './reasons.ts';
 import { judgeFailure } from '../judge-failure.ts';
 import type { Assertion, AssertionSource, CheckTarget } from '../monitor.ts';
 import { quote } from '../quoted.ts';
+import { containsText } from '../text-search.ts';
 import type { Cause, Judgement } from '../verdict.ts';
 
 /** What the verdict on an http answer depends on. */
@@ -32,7 +33,7 @@ export function judgeHttp(
     const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
     return { verdict: 'down', cause: `status_${observation.status}`, reason: `HTTP ${observation.status} instead of ${expected}` };
   }
-  if (target.bodyMatch && !observation.body?.includes(target.bodyMatch)) {
+  if (target.bodyMatch && !containsText(observation.body ?? '', target.bodyMatch)) {
     return { verdict: 'down', cause: 'body_mismatch', reason: `The body does not contain ${quote(target.bodyMatch)}` };
   }
   const asserted = { answer: observation, readJson: readJsonOnce(observation), search };

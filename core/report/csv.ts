@@ -24,8 +24,8 @@ const COLUMNS: readonly (readonly [string, (monitor: ReportMonitor) => Cell])[] 
   ['response_ms_p99', (monitor) => monitor.response_ms.p99],
 ];
 
-/** What spreadsheets take for the beginning of a formula, also behind the quotes of CSV. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** What spreadsheets take for the beginning of a formula, also behind the quotes of CSV; some read the wide forms of those signs as the signs. */
+const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 /** A report's monitors as CSV (RFC 4180): a header, one line a monitor, each ended by CRLF. What is null is an empty cell. */
 export function renderReportCsv(monitors: readonly ReportMonitor[]): string {

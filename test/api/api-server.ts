@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
@@ -36,6 +36,8 @@ export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken:
 /** The API on a port of its own, over a database of its own, with what its surroundings were told. */
 export type ApiServer = {
   url: string;
+  /** The first process, for who speaks to it without sockets. */
+  server: Server;
   database: Database;
   databaseUrl: string;
   makeId: ApiDependencies['makeId'];
@@ -84,6 +86,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
   const enqueuedAttempts: DueAttempt[] = [];
   const logLines: Record<string, unknown>[] = [];
   const closers: (() => Promise<void>)[] = [];
+  const servers: Server[] = [];
 
   const listen = async (different: Partial<ApiDependencies> = {}): Promise<string> => {
     const server = createServer();
@@ -105,6 +108,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
       submitResults: async (results) => void submittedResults.push(...results),
       isQueueReachable: async () => true,
+      stopping: new AbortController().signal,
       metrics: new Registry(),
       logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
       now: Date.now,
@@ -114,6 +118,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       ...different,
     });
     server.on('request', app);
+    servers.push(server);
     closers.push(async () => {
       server.closeAllConnections();
       server.close();
@@ -126,9 +131,12 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
     await registerSharedAgent(database, { newId: makeId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: Date.now() });
   }
   const url = await listen();
+  const [server] = servers;
+  if (server === undefined) throw new Error('No process listens');
   const callWith = (token: string | null): Call => (method, path, body, headers, base = url) => send(`${base}${path}`, { method, body, headers: { ...(token !== null && { Authorization: `Bearer ${token}` }), ...headers } });
   return {
     url,
+    server,
     database,
     databaseUrl,
     makeId,

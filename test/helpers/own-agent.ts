@@ -10,8 +10,8 @@ import { newDataDir, startService, type Service } from './running-service.ts';
 export type Installation = {
   databaseUrl: string;
   service: Service;
-  /** Starts it again, on another port. */
-  restart: () => Promise<void>;
+  /** Starts it again, on another port, with some of its variables changed. */
+  restart: (changed?: Record<string, string>) => Promise<void>;
   /** Makes an agent of the first tenant and starts the program with its token. */
   startAgent: (name: string, options?: { distort?: GateOptions['distort']; env?: Record<string, string> }) => Promise<OwnAgent>;
 };
@@ -40,8 +40,8 @@ export async function startInstallation(t: ExecutionContext, env: Record<string,
   const installation: Installation = {
     databaseUrl,
     service: await startService(t, serviceEnv, token),
-    async restart() {
-      installation.service = await startService(t, serviceEnv, token);
+    async restart(changed = {}) {
+      installation.service = await startService(t, { ...serviceEnv, ...changed }, token);
     },
     async startAgent(name, { distort, env: agentEnv = {} } = {}) {
       const [tenant] = await administer('tenant', 'list');

@@ -24,6 +24,8 @@ const NAMES: readonly (readonly [string, string])[] = [
   ['@SUM(A1)', "'@SUM(A1)"],
   ['\tx', "'\tx"],
   ['\rx', "\"'\rx\""],
+  ['\n=1', "\"'\n=1\""],
+  ['\uFF1D1+1', "'\uFF1D1+1"],
   ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
   ['a=b', 'a=b'],
   ['Café ☕', 'Café ☕'],

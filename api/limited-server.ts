@@ -1,0 +1,24 @@
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+
+/** How long clients may take, in milliseconds. */
+export type ConnectionLimits = {
+  /** From the first moment of a connection, or the end of its last request, to the end of the next one's headers. */
+  headersMs: number;
+  /** To the end of its body. */
+  requestMs: number;
+  /** Without a byte in either direction, such as by a client that does not read its answer. */
+  silenceMs: number;
+  /** How often the first two are looked at. */
+  lookEveryMs: number;
+};
+
+/** Node's own limits (60 s, 300 s, none, looked at every 30 s) let a handful of slow clients hold thousands of connections for minutes. */
+const LIMITS: ConnectionLimits = { headersMs: 20_000, requestMs: 60_000, silenceMs: 60_000, lookEveryMs: 2000 };
+
+/** Makes an http server that cuts slow clients off. A request without a Host header reaches the listener, which has a better answer than the server's bare one. */
+export function createLimitedServer(listener: RequestListener, limits = LIMITS): Server {
+  const server = createServer({ headersTimeout: limits.headersMs, requestTimeout: limits.requestMs, connectionsCheckingInterval: limits.lookEveryMs, requireHostHeader: false }, listener);
+  server.setTimeout(limits.silenceMs);
+  return server;
+}

@@ -1,0 +1,107 @@
+import { buildTestMessage } from '../../core/envelope.ts';
+import { buildReport, reportMonitor } from '../../core/report/build.ts';
+import { periodAround } from '../../core/report/periods.ts';
+import { createChannel } from '../../models/channels.ts';
+import { insertDeliveries } from '../../models/deliveries.ts';
+import { insertTransitions } from '../../models/history.ts';
+import { addIncidentNote } from '../../models/incident-notes.ts';
+import { insertReport } from '../../models/reports.ts';
+import { runOn } from '../../models/sql.ts';
+import { agentCaller, type AgentCaller } from '../api/agent-caller.ts';
+import type { Account, ApiServer } from '../api/api-server.ts';
+import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
+
+/** What an account can have an id of. */
+export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report';
+
+/** An account that has something of every kind. */
+export type Furnished = { account: Account; agent: AgentCaller; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
+
+const START_MS = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
+const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
+
+/** Makes an account in which every text that can be anybody's has `mark` in it: letters, digits and hyphens. */
+export async function furnishAccount(api: ApiServer, mark: string): Promise<Furnished> {
+  const account = await api.account();
+  const agent = await agentCaller(api, account, `agent ${mark}`);
+  const monitors = await addMonitors(account, agent, mark);
+  const [monitor = ''] = monitors;
+  const channel = await addChannel(api, account, mark);
+  const delivery = await addDelivery(api, account, { channel, monitor, mark });
+  const { incident, note } = await addIncident(api, account, { monitor, agent, mark });
+  const report = await addReport(api, account, { monitor, mark });
+  const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [account.tenantId]);
+  return {
+    account,
+    agent,
+    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report] },
+    numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
+  };
+}
+
+/** One that its own agent watches too, one that waits for pings, and one that others can depend on. */
+async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string): Promise<string[]> {
+  const bodies = [
+    {
+      name: `http ${mark}`,
+      target: `https://${mark}.example/${mark}`,
+      body_match: mark,
+      agent_sources: [agent.id],
+      check_spec: {
+        request: { headers: { 'X-Mark': mark }, secretHeaders: { 'X-Secret': mark }, body: mark, contentType: `text/${mark}`, auth: { type: 'bearer', token: mark } },
+        assertions: [{ source: 'header', op: 'equals', name: 'X-Mark', value: mark }],
+      },
+    },
+    { name: `heartbeat ${mark}`, type: 'heartbeat' },
+    { name: `vendor ${mark}`, type: 'vendor', target: 'github' },
+  ];
+  const ids: string[] = [];
+  for (const body of bodies) {
+    const { status, json, text } = await owner('POST', '/v1/monitors', body);
+    if (status !== 201) throw new Error(text);
+    ids.push(String(json['id']));
+  }
+  return ids;
+}
+
+async function addChannel(api: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
+  const id = api.makeId('nch');
+  const webhook = { url: `https://${mark}.example/${mark}`, signingSecret: `whsec_${Buffer.from(mark).toString('base64')}` };
+  await createChannel(api.database, { id, tenantId, type: 'webhook', name: `channel ${mark}`, status: 'connected', allMonitors: true, monitorIds: [], webhook, nowMs: START_MS });
+  return id;
+}
+
+async function addDelivery(api: ApiServer, { tenantId }: Account, { channel, monitor, mark }: { channel: string; monitor: string; mark: string }): Promise<string> {
+  const id = api.makeId('dlv');
+  const message = { ...buildTestMessage({ nowMs: START_MS, publicUrl: api.url }), reason: `reason ${mark}` };
+  await insertDeliveries(runOn(api.database.pool), [{ id, tenantId, channelId: channel, monitorId: monitor, message, createdAtMs: START_MS }]);
+  await claimNextDelivery(api.database, channel, { nowMs: START_MS, claimMs: 1000 });
+  await recordAttempt(api.database, { deliveryId: id, attempt: 1, outcome: 'failed', statusCode: 404, durationMs: 40, error: `error ${mark}`, response: `response ${mark}`, finishedAtMs: START_MS + 1000, nextAttemptAtMs: null });
+  return id;
+}
+
+async function addIncident(api: ApiServer, { tenantId }: Account, { monitor, agent, mark }: { monitor: string; agent: AgentCaller; mark: string }): Promise<{ incident: string; note: string }> {
+  const { pool } = api.database;
+  const [incident, note] = [api.makeId('inc'), api.makeId('note')];
+  await insertTransitions(runOn(pool), [{ monitorId: monitor, tenantId, sequence: 1, from: 'pending', to: 'down', atMs: START_MS, detectedAtMs: START_MS, cause: 'timeout', reason: `reason ${mark}`, evidence: {} }]);
+  await pool.query(`UPDATE monitors SET state = 'down', state_since = $2, sequence = 1 WHERE id = $1`, [monitor, START_MS]);
+  await pool.query(
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at) VALUES ($1, $2, $3, $4, 'down', $5, $6, $7, $7)`,
+    [incident, tenantId, monitor, `http ${mark}`, `reason ${mark}`, [`place ${mark}`], START_MS],
+  );
+  await pool.query(
+    `INSERT INTO incident_evidence (incident_id, agent_no, source_id, source_name, at, verdict, cause, reason) VALUES ($1, $2, $3, $4, $5, 'down', 'timeout', $6)`,
+    [incident, agent.no, agent.id, `place ${mark}`, START_MS, `reason ${mark}`],
+  );
+  await pool.query(`INSERT INTO check_results (due_at, monitor_no, agent_no, verdict) SELECT $1, no, $3, 1 FROM monitors WHERE id = $2`, [Date.now() - 1000, monitor, agent.no]);
+  await addIncidentNote(api.database, { tenantId, id: incident }, { id: note, author: `author ${mark}`, text: `note ${mark}`, createdAtMs: START_MS });
+  return { incident, note };
+}
+
+async function addReport(api: ApiServer, { tenantId }: Account, { monitor, mark }: { monitor: string; mark: string }): Promise<string> {
+  const id = api.makeId('rep');
+  const facts = { monitor: { id: monitor, name: `http ${mark}`, type: 'http' as const, slaTarget: 99.9, createdAtMs: 0 }, transitions: [], days: [], incidents: [] };
+  const report = buildReport(WEEK, [reportMonitor(WEEK, [], facts)], []);
+  await insertReport(runOn(api.database.pool), { id, tenantId, window: WEEK, ...report, nowMs: WEEK.endSeconds * 1000 });
+  return id;
+}

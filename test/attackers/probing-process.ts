@@ -1,0 +1,86 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { judgeObservation } from '../../core/judge.ts';
+import type { CheckTarget } from '../../core/monitor.ts';
+import { seenAnswerOf } from '../../core/seen-answer.ts';
+import type { Vote } from '../../core/verdict.ts';
+import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/vendor/document.ts';
+import { openAgentProbe } from '../../probes/agent-probe.ts';
+import { openKnownDomains } from '../../probes/domain/known-domains.ts';
+import type { DomainStore } from '../../probes/domain/store.ts';
+import { openServiceProbe } from '../../probes/index.ts';
+import { createPatternSearch } from '../../probes/pattern-search.ts';
+import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
+
+/** Checks that are to be run at once, and the registries that domains are looked up at. */
+export type ProbingOrder = { targets: CheckTarget[]; whois: { host: string; port: number }; rdapBase: string | null };
+
+/** What came of one check; `failure` is what it threw, which it must not. */
+export type ProbedCheck = { verdict: Vote | null; cause: string | null; reason: string | null; failure: string | null; tookMs: number };
+
+/** What came of the checks of an order, and what they cost the process: its longest hold is the most processor time between two turns of its loop. */
+export type ProbingReport = { checks: ProbedCheck[]; grownMb: number; longestHoldMs: number };
+
+/** How often memory and processor time are looked at, in milliseconds. */
+const LOOK_EVERY_MS = 5;
+const MB = 1024 * 1024;
+
+const SERVICE_TYPES = new Set(['dns', 'domain', 'vendor']);
+
+const agentProbe = openAgentProbe({ allowPrivateNetwork: true });
+const search = createPatternSearch();
+
+/** What is known of pages and domains lasts for one order. */
+function openProbes({ whois, rdapBase }: ProbingOrder) {
+  const pages = new Map<string, VendorDocumentRecord>();
+  const store: VendorDocumentStore = { find: async (url) => pages.get(url) ?? null, claim: async () => true, save: async (record) => void pages.set(record.url, record) };
+  const domains: DomainStore = { read: async () => null, claim: async () => true, write: async () => undefined, findRdapService: async () => rdapBase, takeTurn: async () => null, endTurn: async () => undefined };
+  const guard = { allowPrivateNetwork: true };
+  const known = openKnownDomains({ ...guard, whoisServer: whois, domains, now: Date.now });
+  const service = openServiceProbe({ ...guard, dnsResolvers: [], readVendorPage: createVendorPageReader({ ...guard, store, now: Date.now }), knowDomain: known.know });
+  return (target: CheckTarget) => (SERVICE_TYPES.has(target.type) ? service : agentProbe).probe(target);
+}
+
+async function check(target: CheckTarget, probe: ReturnType<typeof openProbes>): Promise<ProbedCheck> {
+  const startedAtMs = performance.now();
+  const tookMs = () => performance.now() - startedAtMs;
+  try {
+    const observation = await probe(target);
+    const probedMs = tookMs();
+    const { verdict, cause, reason } = judgeObservation({ target, observation, search });
+    seenAnswerOf({ target, observation });
+    return { verdict, cause, reason, failure: null, tookMs: probedMs };
+  } catch (error) {
+    return { verdict: null, cause: null, reason: null, failure: String(error), tookMs: tookMs() };
+  }
+}
+
+/** Of this thread alone, in milliseconds: what others on the machine take away does not count. */
+function processorMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+async function run(order: ProbingOrder): Promise<ProbingReport> {
+  globalThis.gc?.();
+  const before = process.memoryUsage.rss();
+  let most = before;
+  let longestHoldMs = 0;
+  let atLastTurn = processorMs();
+  const look = () => {
+    const spent = processorMs();
+    longestHoldMs = Math.max(longestHoldMs, spent - atLastTurn);
+    atLastTurn = spent;
+    most = Math.max(most, process.memoryUsage.rss());
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  const probe = openProbes(order);
+  const checks = await Promise.all(order.targets.map((target) => check(target, probe)));
+  await turn();
+  look();
+  clearInterval(timer);
+  return { checks, grownMb: (most - before) / MB, longestHoldMs };
+}
+
+process.on('message', async (order: ProbingOrder) => void process.send?.(await run(order)));
+process.once('disconnect', () => process.exit());
+process.send?.('ready');

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import net from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import test from 'ava';
+import { isPublicAddress } from '../../net/address-guard.ts';
+import { startWatchman, takeOverResolver, type Resolver, type Watchman } from './private-network.ts';
+import { openWaysIn, type WaysIn } from './ways-in.ts';
+
+let watchman: Watchman;
+let resolver: Resolver;
+let root: net.Server;
+let ways: WaysIn;
+let referral = '';
+
+/** Addresses that the guard lets through and that nobody has: of the part of IPv6 that is handed out, but not this piece of it. */
+const NOWHERE = '2fff::1';
+const NOWHERE_ELSE = '2fff::2';
+const TIMEOUT_MS = 150;
+
+test.before(async () => {
+  watchman = await startWatchman();
+  resolver = takeOverResolver();
+  root = net.createServer((socket) => void socket.on('error', () => undefined).once('data', () => socket.end(`refer: ${referral}\r\n`)));
+  root.listen(0, '127.0.0.1');
+  await once(root, 'listening');
+  ways = openWaysIn({ allowPrivateNetwork: false, timeoutMs: TIMEOUT_MS, root: { host: '127.0.0.1', port: (root.address() as AddressInfo).port }, refer: (to) => { referral = to; } });
+});
+
+test.after.always(async () => {
+  await ways.close();
+  resolver.restore();
+  watchman.close();
+  root.close();
+});
+
+/** The addresses that tcp connections are tried at meanwhile, but for that of the WHOIS root. */
+async function attempts(work: () => Promise<unknown>): Promise<string[]> {
+  const tried: string[] = [];
+  const follow = (message: unknown) => {
+    const { socket } = message as { socket: Socket };
+    socket.on('connectionAttempt', (address: string, port: number) => {
+      if (port === watchman.port) tried.push(address);
+    });
+  };
+  subscribe('net.client.socket', follow);
+  await work().finally(() => unsubscribe('net.client.socket', follow));
+  return tried;
+}
+
+const ALL = ['http', 'https', 'tcp', 'udp', 'icmp', 'dns', 'vendor', 'webhook', 'whois', 'rdap'] as const;
+const OVER_TCP = ['http', 'https', 'tcp', 'vendor', 'webhook', 'whois', 'rdap'] as const;
+
+test('the addresses of these tests are public by the registries, and nobody has them', (t) => {
+  t.true(isPublicAddress(NOWHERE) && isPublicAddress(NOWHERE_ELSE));
+});
+
+for (const way of ALL) {
+  test.serial(`a name that is public when it is looked at and private when it is connected to is looked up once, as ${way}`, async (t) => {
+    const before = watchman.seen();
+    const name = `rebinding-${way}.example`;
+    resolver.answers.set(name, [[NOWHERE], ['127.0.0.1'], ['::1']]);
+    await ways.toHosts[way](name, watchman.port);
+    t.is(resolver.asked.filter((asked) => asked === name).length, 1);
+    t.is(watchman.seen(), before);
+  });
+
+  test.serial(`of a name with a private address among public ones the private one is not contacted, as ${way}`, async (t) => {
+    const before = watchman.seen();
+    const lists = [['127.0.0.1', NOWHERE], [NOWHERE, '127.0.0.1', '::1'], ['::ffff:127.0.0.1', '::1', NOWHERE, '169.254.169.254']];
+    for (const [index, list] of lists.entries()) resolver.answers.set(`mixed-${index}-${way}.example`, [list]);
+    await Promise.all(lists.map((_, index) => ways.toHosts[way](`mixed-${index}-${way}.example`, watchman.port)));
+    t.is(resolver.asked.filter((name) => name.endsWith(`-${way}.example`) && name.startsWith('mixed-')).length, lists.length);
+    t.is(watchman.seen(), before);
+  });
+}
+
+for (const way of OVER_TCP) {
+  test.serial(`what was checked is what is connected to, as ${way}`, async (t) => {
+    const name = `checked-${way}.example`;
+    resolver.answers.set(name, [['10.0.0.1', NOWHERE, '127.0.0.1'], ['127.0.0.1']]);
+    const tried = await attempts(() => ways.toHosts[way](name, watchman.port));
+    t.true(tried.length > 0, 'the public address was tried');
+    t.deepEqual([...new Set(tried)], [NOWHERE]);
+  });
+}
+
+// A page is read for whoever wants it, and goes on being read when one of them has waited long enough: no second look begins meanwhile.
+for (const way of OVER_TCP.filter((one) => one !== 'vendor')) {
+  test.serial(`a name that was public at the last check is looked at anew, as ${way}`, async (t) => {
+    const name = `turned-${way}.example`;
+    resolver.answers.set(name, [[NOWHERE], ['127.0.0.1']]);
+    const before = watchman.seen();
+    const tried = await attempts(async () => {
+      await ways.toHosts[way](name, watchman.port);
+      t.regex(await ways.toHosts[way](name, watchman.port), /blocked|no public address/);
+    });
+    t.deepEqual([...new Set(tried)], [NOWHERE]);
+    t.is(watchman.seen(), before);
+  });
+}

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import type { ExecutionContext, TestFn } from 'ava';
+import { createTestDatabase } from '../helpers/database.ts';
+import { startService, type Service } from '../helpers/running-service.ts';
+
+/** The whole service as `npm start` runs it, over a database of its own, with the guard on. */
+export type ServiceUnderAttack = Service & {
+  /** Sends bytes as they are, and gives what comes back until the server hangs up or has been silent for a while. */
+  talk: (sent: string | Buffer) => Promise<Talk>;
+  /** Opens a connection that its caller sees to. */
+  open: () => Socket;
+};
+
+/** What came back over one connection: its answers, one after the other, and whether the server closed it. */
+export type Talk = { answers: RawAnswer[]; rest: string; isClosed: boolean };
+
+export type RawAnswer = { status: number; head: string; body: string };
+
+/** How long the first answer may take, and after how long without a byte no further one is expected, in milliseconds. */
+const ANSWER_MS = 20_000;
+const SILENCE_MS = 300;
+
+/** Starts the service before the tests of a file and stops it after them. */
+export function withServiceUnderAttack(test: TestFn, receive: (service: ServiceUnderAttack) => void): void {
+  const closers: (() => unknown)[] = [];
+  // Hooks may not leave work for the end of a test; what would be left is done after the last one.
+  const file = { teardown: (close: () => unknown) => void closers.push(close) } as unknown as ExecutionContext;
+  test.before(async () => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    closers.push(drop);
+    const token = `spk_${randomBytes(24).toString('base64url')}`;
+    const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, ALLOW_PRIVATE_NETWORK: 'false', PLAN_COUNT_LIMITS: 'false' };
+    const service = await startService(file, env, token);
+    const { port } = new URL(service.url);
+    const open = () => connect(Number(port), '127.0.0.1').on('error', () => undefined);
+    receive({ ...service, open, talk: (sent) => talk(open(), sent) });
+  });
+  test.after.always(async () => {
+    for (const close of closers.toReversed()) await close();
+  });
+}
+
+async function talk(socket: Socket, sent: string | Buffer): Promise<Talk> {
+  const pieces: Buffer[] = [];
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.setTimeout(ANSWER_MS, () => resolve(false));
+  socket.on('data', (piece: Buffer) => {
+    pieces.push(piece);
+    socket.setTimeout(SILENCE_MS);
+  });
+  socket.once('close', () => resolve(true));
+  socket.write(sent as string, 'latin1');
+  const isClosed = await promise;
+  socket.destroy();
+  return { ...readAnswers(Buffer.concat(pieces).toString('latin1')), isClosed };
+}
+
+/** Takes answers apart by their Content-Length, which all of ours have. */
+function readAnswers(text: string): { answers: RawAnswer[]; rest: string } {
+  const answers: RawAnswer[] = [];
+  let rest = text;
+  for (;;) {
+    const end = rest.indexOf('\r\n\r\n');
+    const status = /^HTTP\/1\.1 (\d{3}) /.exec(rest)?.[1];
+    if (end === -1 || status === undefined) return { answers, rest };
+    const head = rest.slice(0, end);
+    const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+    answers.push({ status: Number(status), head, body: rest.slice(end + 4, end + 4 + length) });
+    rest = rest.slice(end + 4 + length);
+  }
+}

@@ -1,0 +1,175 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { randomBytes } from 'node:crypto';
+import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
+import { listOperations, type Document } from '../helpers/described-operations.ts';
+import { furnishAccount, type Furnished, type Kind } from './furnished-account.ts';
+import { listTextPlaces, placeValue, type Place, type PlacedRequest } from './id-places.ts';
+import { listRows } from './stored-rows.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+/** In every text of the account that is attacked, and in nothing else. */
+const CANARY = `canary-${randomBytes(8).toString('hex')}`;
+
+/** Names of fields that are ids of nobody's things: those of the public catalogue of vendors. */
+const PUBLIC_IDS = new Set(['vendorId']);
+
+/** How ids are called. What is called so must say of what kind it is. */
+const ID_NAME = /^ids?$|_ids?$|Ids?$/;
+
+const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req)_[0-9a-z]{26}\b/g;
+
+/** Lists that show no account's things. */
+const OF_EVERYBODY = new Set(['listServiceGaps']);
+
+/** Seven requests each, and 600 a minute for one token. */
+const PLACES_PER_ATTACKER = 40;
+
+type Attack = { place: Place; kind: Kind; id: string; request: PlacedRequest; others: 'own' | 'victim' };
+
+async function readServed({ url }: ApiServer): Promise<Document> {
+  return (await (await fetch(`${url}/openapi.json`)).json()) as Document;
+}
+
+/** Every place of an id in every operation that needs a token. */
+function listIdPlaces(document: Document): Place[] {
+  return listOperations(document)
+    .filter(({ token }) => token !== null)
+    .flatMap((operation) => listTextPlaces(document, operation))
+    .filter(({ schema }) => schema['x-id'] !== undefined);
+}
+
+/** Each id of the victim's in each place of an id, with the attacker's own ids beside it and with the victim's. */
+function listAttacks(document: Document, { victim, attacker }: { victim: Furnished; attacker: Furnished }): Attack[] {
+  return listIdPlaces(document).flatMap((place) => {
+    const kind = place.schema['x-id'] as Kind;
+    return victim.ids[kind].flatMap((id) =>
+      (['own', 'victim'] as const).map((others) => ({ place, kind, id, others, request: placeValue(place, id, (other) => (others === 'own' ? attacker : victim).ids[other as Kind][0] ?? '') })),
+    );
+  });
+}
+
+async function sendAs({ url }: ApiServer, { account, agent }: Pick<Furnished, 'account' | 'agent'>, { token, request }: { token: 'api' | 'agent' | null; request: PlacedRequest }): Promise<Answer> {
+  const bearer = token === 'agent' ? agent.token : account.ownerToken;
+  return await send(`${url}${request.path}`, { method: request.method, body: request.body, headers: { Authorization: `Bearer ${bearer}` } });
+}
+
+/** What an answer says, whatever ids it was asked with and made. */
+function sayingOf({ status, text }: Answer, made: readonly string[] = []): string {
+  return made.reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`).replaceAll(ANY_ID, '<id>').replaceAll(/"(?:duration_ms|token|deep_link|group_deep_link|signing_secret)":[^,}]+/g, '');
+}
+
+function nameOf({ place, kind, others }: Attack): string {
+  return `${place.operation.id} with another account's ${kind} at ${place.in} ${place.way.join('.')}, the rest ${others}`;
+}
+
+test.serial('the description says of every id in a request what it is the id of, and there is one of each kind to attack with', async (t) => {
+  const { api } = t.context;
+  const document = await readServed(api);
+  const operations = listOperations(document).filter(({ token }) => token !== null);
+  const places = operations.flatMap((operation) => listTextPlaces(document, operation));
+  const unmarked = places.filter(({ in: where, way, schema }) => {
+    const name = String(way.findLast((step) => typeof step === 'string'));
+    return schema['x-id'] === undefined && !PUBLIC_IDS.has(name) && (where === 'path' || ID_NAME.test(name));
+  });
+  t.deepEqual(unmarked.map(({ operation, way }) => `${operation.id} ${way.join('.')}`), [], 'mark them with x-id in api/openapi.yaml');
+  const furnished = await furnishAccount(api, 'kinds');
+  const kinds = new Set(listIdPlaces(document).map(({ schema }) => schema['x-id']));
+  t.deepEqual([...kinds].filter((kind) => !Object.hasOwn(furnished.ids, kind ?? '')), [], 'make one in test/attackers/furnished-account.ts');
+  t.true(kinds.size >= 7 && places.length > 100);
+});
+
+test.serial('an id of another account is as good as one that never was: the same answer, no row changed, nothing told, wherever a request can name it', async (t) => {
+  const { api } = t.context;
+  const document = await readServed(api);
+  const before = new Set(await listRows(api));
+  const victim = await furnishAccount(api, CANARY);
+  const theirs = (await listRows(api)).filter((row) => !before.has(row));
+  t.true(theirs.length > 15 && theirs.some((row) => row.includes(CANARY)));
+  const attacker = await furnishAccount(api, 'attacker');
+  const attacks = listAttacks(document, { victim, attacker });
+  t.true(attacks.length > 100);
+
+  for (const attack of attacks) {
+    const { place, id, request } = attack;
+    const { token, path } = place.operation;
+    const unknownId = api.makeId(String(id.split('_')[0]) as 'mon');
+    const swapped = JSON.parse(JSON.stringify(request).replaceAll(id, unknownId)) as PlacedRequest;
+    const answer = await sendAs(api, attacker, { token, request });
+    const toUnknown = await sendAs(api, attacker, { token, request: swapped });
+    t.is(sayingOf(answer, [id]), sayingOf(toUnknown, [unknownId]), nameOf(attack));
+    if (place.in === 'path' || (attack.others === 'victim' && path.includes('{'))) t.is(answer.status, 404, nameOf(attack));
+    t.false(answer.text.includes(CANARY), nameOf(attack));
+    const seen = { rows: await listRows(api), theirs, saw: nameOf(attack) };
+    isUntouched(t, seen);
+    isUnrelated(t, seen, victim);
+  }
+
+  // The same requests of the victim's own succeed, or find the thing in a state of its own (409): what was refused was refused for whose it is.
+  const own = new Map(attacks.filter(({ others }) => others === 'victim').map((attack) => [JSON.stringify(attack.request), attack]));
+  for (const attack of [...own.values()].toSorted((a, b) => turnOf(a) - turnOf(b))) {
+    const { status, text } = await sendAs(api, victim, { token: attack.place.operation.token, request: attack.request });
+    t.true(status < 300 || status === 409, `${nameOf(attack)}, of the account itself: ${status} ${text}`);
+  }
+});
+
+test.serial('in no other text of a request does an id of another account open, change or tell anything', async (t) => {
+  const { api } = t.context;
+  const document = await readServed(api);
+  const before = new Set(await listRows(api));
+  const victim = await furnishAccount(api, CANARY);
+  const theirs = (await listRows(api)).filter((row) => !before.has(row));
+  const places = listOperations(document).filter(({ token }) => token !== null).flatMap((operation) => listTextPlaces(document, operation)).filter(({ schema }) => schema['x-id'] === undefined);
+  t.true(places.length > 60);
+  for (let start = 0; start < places.length; start += PLACES_PER_ATTACKER) {
+    const attacker = await furnishAccount(api, 'attacker');
+    for (const place of places.slice(start, start + PLACES_PER_ATTACKER)) {
+      for (const [id = ''] of Object.values(victim.ids)) {
+        const { status, text } = await sendAs(api, attacker, { token: place.operation.token, request: placeValue(place, id, (kind) => attacker.ids[kind as Kind][0] ?? '') });
+        const saw = `${place.operation.id} with ${id} at ${place.in} ${place.way.join('.')}: ${status} ${text}`;
+        t.true(status < 500, saw);
+        t.false(text.includes(CANARY), saw);
+      }
+      isUntouched(t, { rows: await listRows(api), theirs, saw: `${place.operation.id} at ${place.way.join('.')}` });
+    }
+  }
+});
+
+test.serial('lists of another account hold nothing of it', async (t) => {
+  const { api } = t.context;
+  const victim = await furnishAccount(api, CANARY);
+  const attacker = await furnishAccount(api, 'attacker');
+  const lists = listOperations(await readServed(api)).filter(({ method, path, token }) => method === 'GET' && token === 'api' && !path.includes('{'));
+  t.true(lists.length >= 7);
+  const ids = Object.values(victim.ids).flat();
+  for (const { id, path } of lists) {
+    const [own, foreign] = [await victim.account.reader('GET', path), await attacker.account.reader('GET', path)];
+    t.true(own.text.includes(CANARY) || OF_EVERYBODY.has(id), `${id}: ${own.text}`);
+    t.is(foreign.status, 200);
+    t.false(foreign.text.includes(CANARY), id);
+    t.deepEqual(ids.filter((one) => foreign.text.includes(one)), [], id);
+  }
+});
+
+type Seen = { rows: readonly string[]; theirs: readonly string[]; saw: string };
+
+/** That every row of the victim's is there as it was. */
+function isUntouched(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: Seen): void {
+  const present = new Set(rows);
+  t.deepEqual(theirs.filter((row) => !present.has(row)), [], saw);
+}
+
+/** That no new row refers to a thing of the victim's, by its id or its short number. */
+function isUnrelated(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, saw }: Seen, victim: Furnished): void {
+  const known = new Set(theirs);
+  const ids = Object.values(victim.ids).flat();
+  const numbers = new RegExp(`"monitor_no": (?:${victim.numbers.monitor.join('|')})\\b|"agent_no": (?:${victim.numbers.agent.join('|')})\\b`);
+  t.deepEqual(rows.filter((row) => !known.has(row) && (numbers.test(row) || ids.some((id) => row.includes(id)))), [], saw);
+}
+
+/** Changes last, and deletions after them, what is deepest first: nothing is asked for that is not there any more. */
+function turnOf({ place: { operation } }: Attack): number {
+  if (operation.method === 'DELETE') return 1000 - operation.path.length;
+  return operation.method === 'PATCH' ? 1 : 0;
+}

@@ -1,0 +1,108 @@
+import { judgeObservation } from '../../core/judge.ts';
+import type { CheckTarget } from '../../core/monitor.ts';
+import { buildTestMessage } from '../../core/envelope.ts';
+import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
+import { openWebhookSending } from '../../notifications/webhook/sending.ts';
+import { openAgentProbe } from '../../probes/agent-probe.ts';
+import { openKnownDomains } from '../../probes/domain/known-domains.ts';
+import { openServiceProbe } from '../../probes/index.ts';
+import { createPatternSearch } from '../../probes/pattern-search.ts';
+import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
+import { httpTarget } from '../helpers/check-target.ts';
+
+/** Has the service contact a host on a port (or a whole URL) by one of its ways, and says in a word or sentence what it made of it. */
+export type Way = (host: string, port: number) => Promise<string>;
+
+export type WaysIn = {
+  /** By the name of what names a host: monitors of each type, channels, registries. */
+  toHosts: Readonly<Record<'http' | 'https' | 'tcp' | 'udp' | 'icmp' | 'dns' | 'vendor' | 'webhook' | 'whois' | 'rdap', Way>>;
+  /** Those that are given a whole URL. */
+  toUrls: Readonly<Record<'http' | 'vendor' | 'webhook' | 'rdap', (url: string) => Promise<string>>>;
+  close: () => Promise<void>;
+};
+
+/** `root` is the WHOIS server of the operator's choice; `refer` has it refer to another one. `timeoutMs` is that of each contact. */
+export type WaysInOptions = { allowPrivateNetwork: boolean; root: { host: string; port: number }; refer: (to: string) => void; timeoutMs: number };
+
+/** Whom the root refers to where somebody else is to be contacted: a place that is refused. */
+const NOBODY = '192.0.2.1:9';
+
+const A_EXISTS = { dns: { records: [{ type: 'A', mode: 'exists' }] } } satisfies CheckTarget['checkSpec'];
+
+/** Opens every way by which customers, and those whom they name, can have the service contact a host. */
+export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: WaysInOptions): WaysIn {
+  const search = createPatternSearch();
+  const agentProbe = openAgentProbe({ allowPrivateNetwork });
+  let rdapBase: string | null = null;
+  // What was learnt of a page by one way of writing its host is too old for the next.
+  let nowMs = Date.now();
+  const later = () => (nowMs += 60_000);
+  const knownDomains = () =>
+    openKnownDomains({
+      allowPrivateNetwork,
+      whoisServer: root,
+      now: Date.now,
+      domains: { read: async () => null, claim: async () => true, write: async () => undefined, findRdapService: async () => rdapBase, takeTurn: async () => null, endTurn: async () => undefined },
+    });
+  const serviceProbe = openServiceProbe({
+    allowPrivateNetwork,
+    dnsResolvers: [],
+    readVendorPage: createVendorPageReader({ allowPrivateNetwork, now: later, store: { find: async () => null, claim: async () => true, save: async () => undefined } }),
+    // What is known of registries must not outlive one look-up.
+    knowDomain: (name, patienceMs) => knownDomains().know(name, patienceMs),
+  });
+  const webhooks = openWebhookSending({ allowPrivateNetwork, deadlineMs: timeoutMs });
+
+  const check = async (overrides: Partial<CheckTarget> & { target: string }): Promise<string> => {
+    const target = httpTarget({ timeoutMs, ...overrides });
+    const probe = ['dns', 'domain', 'vendor'].includes(target.type) ? serviceProbe : agentProbe;
+    const { verdict, cause, reason } = judgeObservation({ target, observation: await probe.probe(target), search });
+    return cause === 'vendor_unreachable' || cause === 'domain_unknown' ? `${cause}: ${reason}` : (cause ?? verdict);
+  };
+  const lookUp = async (base: string | null): Promise<string> => {
+    if (base !== null && URL.parse(base) === null) return 'no URL';
+    rdapBase = base;
+    const { facts } = await knownDomains().know('shop.example', timeoutMs);
+    return facts.failure ?? 'registered';
+  };
+  const send = async (url: string): Promise<string> => {
+    if (URL.parse(url) === null) return 'no URL';
+    const message = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+    const { outcome, error } = await attemptWebhook({ url, signingSecret: 'whsec_c2VjcmV0', deliveryId: 'dlv_1', attempt: 1, message }, webhooks);
+    return `${outcome}: ${error}`;
+  };
+
+  return {
+    toHosts: {
+      http: (host, port) => check({ target: `http://${host}:${port}/` }),
+      https: (host, port) => check({ target: `https://${host}:${port}/` }),
+      tcp: (host, port) => check({ type: 'tcp', target: `${host}:${port}` }),
+      udp: (host, port) => check({ type: 'udp', target: `${host}:${port}` }),
+      icmp: (host) => check({ type: 'icmp', target: host }),
+      dns: (host, port) => check({ type: 'dns', target: `dns://${host}:${port}/a.example`, checkSpec: A_EXISTS }),
+      vendor: (host, port) => check({ type: 'vendor', target: `http://${host}:${port}` }),
+      webhook: (host, port) => send(`https://${host}:${port}/hook`),
+      async whois(host, port) {
+        refer(`${host}:${port}`);
+        return await lookUp(null);
+      },
+      async rdap(host, port) {
+        refer(NOBODY);
+        return await lookUp(`http://${host}:${port}/rdap/`);
+      },
+    },
+    toUrls: {
+      http: (url) => check({ target: url }),
+      vendor: (url) => check({ type: 'vendor', target: url }),
+      webhook: (url) => send(url.replace(/^(\s*)http/i, '$1https')),
+      async rdap(url) {
+        refer(NOBODY);
+        return await lookUp(url);
+      },
+    },
+    async close() {
+      webhooks.agent.destroy();
+      await Promise.all([agentProbe.close(), serviceProbe.close()]);
+    },
+  };
+}

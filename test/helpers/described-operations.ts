@@ -1,0 +1,96 @@
+/** A JSON schema as the description writes it, as far as it matters what a request may hold. */
+export type DescribedSchema = {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  required?: string[];
+  properties?: Record<string, DescribedSchema>;
+  additionalProperties?: DescribedSchema | boolean;
+  propertyNames?: DescribedSchema;
+  items?: DescribedSchema;
+  oneOf?: DescribedSchema[];
+  anyOf?: DescribedSchema[];
+  /** Of what kind the thing is that the value is the id of. */
+  'x-id'?: string;
+};
+
+export type DescribedParameter = { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: DescribedSchema };
+
+/** One operation of the description. */
+export type DescribedOperation = {
+  id: string;
+  method: string;
+  /** From the root of the installation, ids in braces. */
+  path: string;
+  /** Whose token it asks for; null = it is open. */
+  token: 'api' | 'agent' | null;
+  parameters: DescribedParameter[];
+  /** Null where it takes none; `example` is the first of the description. */
+  body: { schema: DescribedSchema; isRequired: boolean; example: unknown } | null;
+  /** Those that it may be answered with. */
+  statuses: string[];
+};
+
+type Referring = { $ref?: string };
+type Operation = {
+  operationId: string;
+  security?: Record<string, unknown>[];
+  parameters?: (Referring & DescribedParameter)[];
+  requestBody?: Referring & { required?: boolean; content: Record<string, { schema: DescribedSchema; examples?: Record<string, { value: unknown }> }> };
+  responses: Record<string, unknown>;
+};
+type PathItem = { servers?: { url: string }[]; parameters?: (Referring & DescribedParameter)[] } & Record<string, Operation>;
+
+/** An OpenAPI document, as it is served or as it is read. */
+export type Document = { servers: { url: string }[]; security: Record<string, unknown>[]; paths: Record<string, PathItem>; components: Record<string, Record<string, unknown>> };
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Every operation of a document, in its order. */
+export function listOperations(document: Document): DescribedOperation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => {
+      const operation = item[method];
+      return operation === undefined ? [] : [operationOf(document, { path, item, method, operation })];
+    }),
+  );
+}
+
+/** What a reference of the document refers to; anything else as it is. Of what stands beside a reference the marks are kept. */
+export function resolveIn<T extends Referring>(document: Document, value: T): T {
+  if (value.$ref === undefined) return value;
+  const found = value.$ref.split('/').slice(1).reduce<unknown>((inner, name) => (inner as Record<string, unknown>)[name], document);
+  const { $ref: _, ...beside } = value;
+  return { ...resolveIn(document, found as T), ...beside } as T;
+}
+
+function operationOf(document: Document, { path, item, method, operation }: { path: string; item: PathItem; method: string; operation: Operation }): DescribedOperation {
+  const base = new URL((item.servers ?? document.servers)[0]?.url ?? '/', 'http://localhost').pathname.replace(/\/$/, '');
+  const [security] = operation.security ?? document.security;
+  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((parameter) => resolveIn(document, parameter));
+  const requestBody = operation.requestBody && resolveIn(document, operation.requestBody);
+  const content = requestBody?.content['application/json'];
+  return {
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path: `${base}${path}`,
+    token: security === undefined ? null : 'agentToken' in security ? 'agent' : 'api',
+    parameters: parameters.map((parameter) => ({ name: parameter.name, in: parameter.in, required: parameter.required ?? false, schema: resolveIn(document, parameter.schema) })),
+    body: content === undefined ? null : { schema: resolveIn(document, content.schema), isRequired: requestBody?.required ?? false, example: exampleOf(document, content.examples) },
+    statuses: Object.keys(operation.responses),
+  };
+}
+
+function exampleOf(document: Document, examples: Record<string, Referring & { value?: unknown }> = {}): unknown {
+  const [first] = Object.values(examples);
+  return first === undefined ? undefined : resolveIn(document, first).value;
+}

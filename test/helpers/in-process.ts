@@ -1,0 +1,36 @@
+import { Agent, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
+import { duplexPair } from 'node:stream';
+
+/** What is sent; the body goes out as it is. */
+export type InProcessRequest = { method: string; path: string; headers?: Record<string, string>; body?: string };
+export type InProcessAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
+
+/**
+ * Speaks HTTP to a server of this process by way of memory: the same parser, the same application, and none of the system calls that sockets cost,
+ * which are most of what a small request takes. Connections are kept.
+ */
+export function connectInProcess(server: Server): { send: (request: InProcessRequest) => Promise<InProcessAnswer>; close: () => void } {
+  const agent = new Agent({ keepAlive: true });
+  agent.createConnection = () => {
+    const [ours, theirs] = duplexPair();
+    // What servers and agents ask of sockets and plain streams do not have.
+    for (const side of [ours, theirs]) Object.assign(side, { setTimeout: () => side, setNoDelay: () => side, setKeepAlive: () => side, ref: () => side, unref: () => side });
+    server.emit('connection', theirs);
+    return ours;
+  };
+  const send = ({ method, path, headers = {}, body }: InProcessRequest) =>
+    new Promise<InProcessAnswer>((resolve, reject) => {
+      const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
+      const request = httpRequest({ agent, method, path, headers: { Host: 'localhost', ...length, ...headers } });
+      request.once('error', reject);
+      request.once('response', (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => void (text += chunk));
+        response.once('error', reject);
+        response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      });
+      request.end(body);
+    });
+  return { send, close: () => agent.destroy() };
+}

@@ -1,0 +1,86 @@
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { ExecutionContext } from 'ava';
+import { until } from './until.ts';
+
+/** What a load balancer does with web processes that come and go. */
+export type LoadBalancer = {
+  /** Takes a web process in, and resolves once it is ready. */
+  add: (url: string) => Promise<void>;
+  /** Requests that got an answer below 500, and what became of the others. */
+  answered: () => number;
+  failures: readonly string[];
+  /** Stops sending, and resolves when nothing is under way any more. */
+  stop: () => Promise<void>;
+};
+
+type Call = { method: string; path: string; body?: object };
+type Backend = { url: string; agent: Agent; isReady: boolean };
+
+const ASK_EVERY_MS = 150;
+const SEND_EVERY_MS = 80;
+const DEADLINE_MS = 30_000;
+
+/**
+ * Sends one call after the other, in a steady rhythm, to the web processes that were ready when they were asked last, over connections that
+ * are kept; to all that are there while none says so, for on a busy machine the answer may take long. It repeats nothing: what fails has failed.
+ */
+export function startLoadBalancer(t: ExecutionContext, { token, nextCall }: { token: string; nextCall: (sent: number) => Call }): LoadBalancer {
+  const backends = new Set<Backend>();
+  const failures: string[] = [];
+  const underWay = new Set<Promise<unknown>>();
+  let [sent, answered] = [0, 0];
+  let isStarted = false;
+
+  const send = async ({ url, agent }: Backend, { method, path, body }: Call): Promise<number> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const headers = { Authorization: `Bearer ${token}`, ...(body !== undefined && { 'Content-Type': 'application/json' }) };
+    const call = request(`${url}${path}`, { method, agent, headers, timeout: DEADLINE_MS }, (response) => void text(response).then(() => resolve(response.statusCode ?? 0), reject));
+    call.on('timeout', () => call.destroy(new Error('no answer'))).on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
+    return await promise;
+  };
+  const ask = async (backend: Backend) => {
+    backend.isReady = await send(backend, { method: 'GET', path: '/readyz' }).then((status) => status === 200, (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') backends.delete(backend);
+      return false;
+    });
+  };
+  const sendNext = async () => {
+    const ready = [...backends].filter(({ isReady }) => isReady);
+    const choice = ready.length > 0 ? ready : [...backends];
+    const call = nextCall(sent);
+    const backend = choice[sent % choice.length];
+    sent += 1;
+    const outcome = backend === undefined ? 'nobody was there' : await send(backend, call).catch((error: Error) => error.message);
+    if (typeof outcome === 'number' && outcome < 500) answered += 1;
+    else failures.push(`${call.method} ${call.path}: ${outcome}`);
+  };
+  const track = (work: Promise<unknown>) => {
+    underWay.add(work);
+    void work.finally(() => underWay.delete(work));
+  };
+  const timers = [
+    setInterval(() => [...backends].forEach((backend) => track(ask(backend))), ASK_EVERY_MS),
+    setInterval(() => track(isStarted ? sendNext() : Promise.resolve()), SEND_EVERY_MS),
+  ];
+  const stop = async () => {
+    for (const timer of timers) clearInterval(timer);
+    await Promise.all(underWay);
+    for (const { agent } of backends) agent.destroy();
+  };
+  t.teardown(stop);
+  return {
+    async add(url) {
+      const backend = { url, agent: new Agent({ keepAlive: true }), isReady: false };
+      await until(async () => {
+        await ask(backend);
+        return backend.isReady;
+      });
+      backends.add(backend);
+      isStarted = true;
+    },
+    answered: () => answered,
+    failures,
+    stop,
+  };
+}

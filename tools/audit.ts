@@ -1,0 +1,20 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { readAudit, type AuditOutcome } from './audit-report.ts';
+
+/** The registry answers within seconds or not at all, in milliseconds. */
+const DEADLINE_MS = 60_000;
+
+/** Asks the registry for known vulnerabilities of what production installs, and fails where one is of severity high or more. */
+async function audit(): Promise<AuditOutcome> {
+  const args = ['audit', '--omit=dev', '--json', '--fetch-retries=0', '--fetch-timeout=20000'];
+  const child = spawn('npm', args, { stdio: ['ignore', 'pipe', 'ignore'], timeout: DEADLINE_MS });
+  const failure = new Promise<AuditOutcome>((resolve) => child.once('error', (error) => resolve({ kind: 'not asked', reason: error.message })));
+  return await Promise.race([failure, text(child.stdout).then(readAudit)]);
+}
+
+const outcome = await audit();
+if (outcome.kind === 'clean') process.stdout.write('No vulnerability of severity high or more is known in what production installs\n');
+if (outcome.kind === 'not asked') process.stdout.write(`Known vulnerabilities were not asked for: ${outcome.reason}\n`);
+if (outcome.kind === 'found') for (const line of outcome.lines) process.stdout.write(`${line}\n`);
+process.exitCode = outcome.kind === 'found' ? 1 : 0;
