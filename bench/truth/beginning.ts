@@ -1,0 +1,62 @@
+import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
+import { phaseCount } from '../../core/phases.ts';
+import { freshnessMs } from '../../core/quorum.ts';
+import type { DecidedMonitor } from '../../core/monitor-state.ts';
+import { createPlace, type Place } from './place.ts';
+import { createRandom, type Random } from './random.ts';
+import type { Script, Spell } from './script.ts';
+import { timeoutMs, type Setting } from './setting.ts';
+
+/** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each of its places. */
+export type History = Stretch & { scripts: readonly Script[] };
+
+export type Stretch = { startMs: number; endMs: number };
+
+/** An answer takes this long, in milliseconds, and so much longer at each further place. */
+const ANSWER_MS = 80;
+const ANSWER_STEP_MS = 35;
+
+/** The sweep is awake this long around the moments at which an absence may begin or end to count, in milliseconds, beside an interval and a timeout. */
+const SWEEP_MARGIN_MS = 30_000;
+
+/** The monitor as it is created. */
+export function createMonitor(setting: Setting, startMs: number): DecidedMonitor {
+  const { intervalSeconds, downAfterFailures, upAfterSuccesses, quorum } = setting;
+  return {
+    state: 'pending',
+    stateSinceMs: startMs,
+    intervalSeconds,
+    waitsForPings: false,
+    quorum,
+    downAfterFailures,
+    upAfterSuccesses,
+    sources: Array.from({ length: setting.sources }, (_, agentNo) => ({ agentNo, name: `place ${agentNo + 1}`, online: true, newestAtMs: null, state: null })),
+  };
+}
+
+/** Its places, each with a stream of random numbers and a phase of its own. */
+export function createPlaces({ startMs, scripts }: History, setting: Setting, random: Random): Place[] {
+  const { intervalSeconds } = setting;
+  const monitorNo = random.below(100_000);
+  const seed = random.below(2 ** 31);
+  const count = phaseCount(intervalSeconds);
+  const drawn = scripts.map(() => random.below(count));
+  return scripts.map((script, index) => {
+    const turn = setting.phasing === 'in turn' ? Math.floor((index * count) / scripts.length) : 0;
+    const phase = ((drawn[setting.phasing === 'apart' ? index : 0] ?? 0) + turn) % count;
+    const answerMs = ANSWER_MS + index * ANSWER_STEP_MS;
+    return createPlace({ tick: { intervalSeconds, phase, monitorNo }, script, random: createRandom([seed, index]), answerMs, timeoutMs: timeoutMs(setting), startMs });
+  });
+}
+
+/** When a sweep may find something, in order: around the moments at which a place that goes away is offline, at which its last result is too old, and at which it is back. */
+export function listSweptStretches(places: readonly Place[], setting: Setting): Stretch[] {
+  const { intervalSeconds } = setting;
+  const marginMs = intervalSeconds * 1000 + timeoutMs(setting) + SWEEP_MARGIN_MS;
+  const around = ({ startMs, endMs }: Spell) => [
+    { startMs: startMs + OFFLINE_AFTER_MS, endMs: startMs + OFFLINE_AFTER_MS + marginMs },
+    { startMs: startMs + freshnessMs(intervalSeconds) - marginMs, endMs: startMs + freshnessMs(intervalSeconds) + marginMs },
+    { startMs: endMs, endMs: endMs + marginMs },
+  ];
+  return places.flatMap(({ absences }) => absences.flatMap(around)).toSorted((a, b) => a.startMs - b.startMs);
+}

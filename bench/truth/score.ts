@@ -1,0 +1,68 @@
+import { percentile } from '../figures.ts';
+import type { Stretch } from './beginning.ts';
+import type { Told } from './simulation.ts';
+import type { Happening } from './world.ts';
+
+/**
+ * What came of the happenings of one kind: how many there were, how many of them the monitor was down in, how many downs were told in all, and how
+ * long after the beginning the first of them was (milliseconds; null = there was none).
+ */
+export type KindScore = { count: number; found: number; alerts: number; delaysMs: { p50: number; p95: number; max: number } | null };
+
+/** What came of a world under a setting. `falseDowns`: downs while nothing happened that could explain them. */
+export type Score = { hours: number; falseDowns: number; unknownMs: number; kinds: Readonly<Record<string, KindScore>> };
+
+type KindTally = { count: number; found: number; alerts: number; delaysMs: number[] };
+
+/** Takes in histories and what was told of them. */
+export type Scorer = { add: (history: Stretch & { happenings: readonly Happening[] }, told: readonly Told[]) => void; score: () => Score };
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Makes a scorer. A down belongs to the happening that overlaps the stretch between the moment from which it dates (`at`) and that of its
+ * decision; one that overlaps none is false.
+ */
+export function createScorer(): Scorer {
+  const total = { hours: 0, falseDowns: 0, unknownMs: 0 };
+  const kinds = new Map<string, KindTally>();
+  return {
+    add({ startMs, endMs, happenings }, told) {
+      total.hours += (endMs - startMs) / HOUR_MS;
+      total.unknownMs += unknownMs(told, endMs);
+      const downs = told.filter(({ to }) => to === 'down');
+      total.falseDowns += downs.length;
+      let next = 0;
+      for (const happening of happenings) {
+        const tally = tallyOf(kinds, happening.kind);
+        tally.count += 1;
+        while (next < downs.length && (downs[next]?.detectedAtMs ?? 0) < happening.startMs) next += 1;
+        const wasDown = told.findLast(({ detectedAtMs }) => detectedAtMs < happening.startMs)?.to === 'down';
+        let alerts = 0;
+        for (let down = downs[next]; down !== undefined && down.atMs < happening.endMs; down = downs[(next += 1)]) {
+          if (alerts === 0) tally.delaysMs.push(down.detectedAtMs - happening.startMs);
+          alerts += 1;
+        }
+        tally.alerts += alerts;
+        tally.found += alerts > 0 || wasDown ? 1 : 0;
+        total.falseDowns -= alerts;
+      }
+    },
+    score: () => ({ ...total, kinds: Object.fromEntries([...kinds].map(([kind, tally]) => [kind, summarise(tally)])) }),
+  };
+}
+
+function tallyOf(kinds: Map<string, KindTally>, kind: string): KindTally {
+  const tally = kinds.get(kind) ?? { count: 0, found: 0, alerts: 0, delaysMs: [] };
+  kinds.set(kind, tally);
+  return tally;
+}
+
+function summarise({ count, found, alerts, delaysMs }: KindTally): KindScore {
+  if (delaysMs.length === 0) return { count, found, alerts, delaysMs: null };
+  return { count, found, alerts, delaysMs: { p50: percentile(delaysMs, 0.5), p95: percentile(delaysMs, 0.95), max: percentile(delaysMs, 1) } };
+}
+
+function unknownMs(told: readonly Told[], endMs: number): number {
+  return told.reduce((sum, { to, detectedAtMs }, index) => sum + (to === 'unknown' ? (told[index + 1]?.detectedAtMs ?? endMs) - detectedAtMs : 0), 0);
+}

@@ -1,0 +1,141 @@
+import { applyResult, isDecided, reconsider, withChange, type Change, type DecidedMonitor, type Source } from '../../core/monitor-state.ts';
+import { recheckAfterMs, recheckAtMs } from '../../core/recheck.ts';
+import { stepSource, type SourceState, type Thresholds, type VotedResult } from '../../core/source-state.ts';
+import type { MonitorState } from '../../core/state.ts';
+import type { Verdict } from '../../core/verdict.ts';
+import { createMonitor, createPlaces, listSweptStretches, type History } from './beginning.ts';
+import { isOnline, makeCheck, nextCheckMs, nextNewsMs, passRun, type Check, type Place } from './place.ts';
+import type { Random } from './random.ts';
+import type { Setting } from './setting.ts';
+
+/** A change of state, as far as it is counted. */
+export type Told = { from: MonitorState; to: MonitorState; atMs: number; detectedAtMs: number };
+
+/** `everyStep`: no result and no sweep is passed over, however steady; that costs many times as much and tells the same. */
+type SimulationOptions = { setting: Setting; random: Random; everyStep: boolean };
+
+/** From the end of a check to its decision, in milliseconds: what is news waits for others for at most this long. */
+const DECIDE_MS = 150;
+
+/** The sweep looks for silence this often, in milliseconds (D-92). */
+const SWEEP_MS = 10_000;
+
+/** A place in the simulation; `isSteady` tells of which verdicts a result would change nothing. */
+type Seat = { place: Place; index: number; isSteady: (monitor: DecidedMonitor) => (verdict: Verdict) => boolean };
+
+type Arriving = Check & { seat: Seat; decidedAtMs: number };
+
+/**
+ * Plays one monitor's history through the rules of core as the evaluator and the sweep apply them, rechecks included, and returns every change.
+ * Results of which core itself says that they change nothing are passed over, a whole run of them at once; what they leave behind is kept:
+ * when the newest of them was due.
+ */
+export function simulateMonitor(history: History, { setting, random, everyStep }: SimulationOptions): Told[] {
+  const { startMs, endMs } = history;
+  const seats = createPlaces(history, setting, random).map((place, index) => createSeat(place, { index, setting, everyStep }));
+  const stretches = everyStep ? [{ startMs, endMs }] : listSweptStretches(seats.map(({ place }) => place), setting);
+  const arriving: Arriving[] = [];
+  const told: Told[] = [];
+  let monitor = createMonitor(setting, startMs);
+  let sweepMs = startMs + random.below(SWEEP_MS);
+
+  const onGrid = (aheadMs: number): number => sweepMs + Math.max(0, Math.ceil(aheadMs / SWEEP_MS)) * SWEEP_MS;
+  const nextSweepMs = (): number => {
+    if (!isDecided(monitor.state)) return sweepMs;
+    while (stretches[0] !== undefined && stretches[0].endMs < sweepMs) stretches.shift();
+    return onGrid((stretches[0]?.startMs ?? Number.POSITIVE_INFINITY) - sweepMs);
+  };
+
+  /** What was passed over until now is in the source as it would be with every step taken. */
+  const catchUp = ({ place, index, isSteady }: Seat, nowMs: number): void => {
+    const source = sourceAt(monitor, index);
+    const passedMs = passRun(place, isSteady(monitor), { nowMs, decideMs: DECIDE_MS });
+    if (passedMs !== null) source.newestAtMs = Math.max(passedMs, source.newestAtMs ?? 0);
+    source.online = isOnline(place, nowMs);
+  };
+
+  const check = (seat: Seat, nowMs: number): void => {
+    catchUp(seat, nowMs);
+    while (nextCheckMs(seat.place) <= nowMs) {
+      const made = makeCheck(seat.place);
+      if (made !== null) arriving.push({ ...made, seat, decidedAtMs: made.finishedAtMs + DECIDE_MS });
+    }
+    arriving.sort((a, b) => a.decidedAtMs - b.decidedAtMs || a.seat.index - b.seat.index);
+  };
+
+  const decide = ({ seat: { place, index }, dueAtMs, verdict, decidedAtMs: nowMs }: Arriving): void => {
+    const result = resultOf(dueAtMs, verdict);
+    const { state } = sourceAt(monitor, index);
+    const afterMs = recheckAfterMs({ state, thresholds: setting, intervalSeconds: setting.intervalSeconds }, result);
+    const lookMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, place.tick);
+    if (lookMs !== null) place.lookMs = Math.min(place.lookMs, lookMs);
+    tell(applyResult(monitor, { ...result, agentNo: index }, nowMs));
+  };
+
+  const tell = (next: { monitor: DecidedMonitor; change: Change | null }): void => {
+    monitor = next.monitor;
+    if (next.change === null) return;
+    const { from, to, atMs, detectedAtMs } = next.change;
+    told.push({ from, to, atMs, detectedAtMs });
+  };
+
+  for (;;) {
+    const { seat, newsMs } = firstNews(seats, monitor);
+    const [arrival] = arriving;
+    const arrivalMs = arrival?.decidedAtMs ?? Number.POSITIVE_INFINITY;
+    const nowMs = Math.min(newsMs, arrivalMs, nextSweepMs());
+    if (nowMs >= endMs) return told;
+    if (seat !== null && newsMs === nowMs) {
+      check(seat, nowMs);
+      continue;
+    }
+    for (const each of seats) catchUp(each, nowMs);
+    sweepMs = onGrid(nowMs - sweepMs);
+    if (arrival !== undefined && arrivalMs === nowMs) {
+      arriving.shift();
+      decide(arrival);
+    } else {
+      tell(withChange(monitor, reconsider(monitor, { nowMs, mayBecomeUnknown: true })));
+      sweepMs = nowMs + SWEEP_MS;
+    }
+  }
+}
+
+function createSeat(place: Place, { index, setting, everyStep }: { index: number; setting: Setting; everyStep: boolean }): Seat {
+  const leaves = createSteadiness(setting);
+  // A monitor that is not decided hears every result.
+  const isSteady = (monitor: DecidedMonitor) => (verdict: Verdict) => !everyStep && isDecided(monitor.state) && leaves(sourceAt(monitor, index).state, verdict);
+  return { place, index, isSteady };
+}
+
+/** The place with the next check that may be news; null where no place has any. */
+function firstNews(seats: readonly Seat[], monitor: DecidedMonitor): { seat: Seat | null; newsMs: number } {
+  let first: { seat: Seat | null; newsMs: number } = { seat: null, newsMs: Number.POSITIVE_INFINITY };
+  for (const seat of seats) {
+    const newsMs = nextNewsMs(seat.place, seat.isSteady(monitor));
+    if (newsMs < first.newsMs) first = { seat, newsMs };
+  }
+  return first;
+}
+
+function sourceAt(monitor: DecidedMonitor, index: number): Source {
+  const source = monitor.sources[index];
+  if (source === undefined) throw new Error(`the monitor has no place ${index}`);
+  return source;
+}
+
+/** Whether a result of a verdict would leave a source as it is: core is asked, once for each state and verdict. */
+function createSteadiness(thresholds: Thresholds): (state: SourceState | null, verdict: Verdict) => boolean {
+  let known: SourceState | null = null;
+  let answers: Partial<Record<Verdict, boolean>> = {};
+  return (state, verdict) => {
+    if (state === null) return false;
+    if (state !== known) [known, answers] = [state, {}];
+    return (answers[verdict] ??= stepSource(state, resultOf(state.newestAtMs + 1, verdict), thresholds) === state);
+  };
+}
+
+function resultOf(dueAtMs: number, verdict: Verdict): VotedResult {
+  const cause = verdict === 'up' ? null : 'timeout';
+  return { dueAtMs, checksVersion: 1, verdict, cause, reason: cause, httpStatus: null, latencyMs: null, phases: null, answer: null };
+}

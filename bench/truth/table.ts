@@ -1,0 +1,117 @@
+import { readable } from '../report.ts';
+import type { KindScore, Score } from './score.ts';
+import type { Setting } from './setting.ts';
+import { LONG_KIND, OUTAGE_KINDS, type WorldName } from './world.ts';
+
+/** A setting with what came of it in each world. */
+export type Row = { setting: Setting; scores: Readonly<Partial<Record<WorldName, Score>>> };
+
+type Column = { head: string; cell: (row: Row) => string };
+
+/** A table of the report; each is printed once for each interval. */
+export type Table = { title: string; columns: readonly Column[] };
+
+const HOURS_A_YEAR = 8766;
+
+/** With none seen, this many are likely enough to be seen (95 %). */
+const NONE_SEEN = 3;
+
+const NOTHING = '-';
+
+/** The settings of a row, which begin every table. */
+const SETTING_COLUMNS: readonly Column[] = [
+  { head: 'places', cell: ({ setting }) => `${setting.quorum} of ${setting.sources}` },
+  { head: 'failures', cell: ({ setting }) => String(setting.downAfterFailures) },
+];
+
+/** The tables of the report. */
+export const TABLES: readonly Table[] = [
+  {
+    title: 'False downs per 1,000 monitor-years (how many were seen)',
+    columns: (
+      [
+        ['loss-0.1', 'loss 0.1 %'],
+        ['loss-1', 'loss 1 %'],
+        ['loss-5', 'loss 5 %'],
+        ['bursts', 'bursts'],
+        ['away', 'places go away'],
+        ['half-liar', 'half a liar'],
+      ] as const
+    )
+      .map(([world, head]): Column => ({ head, cell: ({ scores }) => falseDowns(scores[world]) }))
+      // Whom one place suffices is told once, and wrongly for ever.
+      .concat({ head: 'a liar', cell: ({ setting, scores }) => (setting.quorum === 1 ? 'always down' : falseDowns(scores.liar)) }),
+  },
+  {
+    title: 'Outages told as down, %, by their length',
+    columns: OUTAGE_KINDS.map((kind) => ({ head: kind, cell: ({ scores }) => found(scores.refused?.kinds[kind]) })),
+  },
+  {
+    title: 'From the beginning of an outage to the decision, seconds: half of them, 95 %, all within',
+    columns: (
+      [
+        ['refused', 'refusing'],
+        ['hanging', 'hanging'],
+        ['apart', 'apart'],
+        ['in-turn', 'in turn'],
+        ['blind', 'one blind'],
+        ['one-away', 'one away'],
+      ] as const
+    ).map(([world, head]) => ({ head, cell: ({ scores }) => delays(scores[world]?.kinds[LONG_KIND]) })),
+  },
+  {
+    title: 'What is no outage for all, or one again and again',
+    columns: [
+      ...[1, 2, 3, 4].map((places) => ({ head: `seen by ${places}, told, %`, cell: ({ scores }: Row) => found(scores.partial?.kinds[`seen by ${places}`]) })),
+      { head: 'slow spells told, %', cell: ({ scores }) => found(scores.slow?.kinds['slow']) },
+      { head: 'alerts in 30 min of flapping', cell: ({ scores }) => alerts(scores.flapping?.kinds['flapping']) },
+      { head: 'unknown, s a day, places go away', cell: ({ scores }) => unknownTime(scores.away) },
+      { head: 'unknown, s a day, most go away', cell: ({ scores }) => unknownTime(scores['most-away']) },
+    ],
+  },
+];
+
+/** A table in Markdown, a line for each row. */
+export function printTable(columns: readonly Column[], rows: readonly Row[]): string {
+  const all = [...SETTING_COLUMNS, ...columns];
+  const lines = [all.map(({ head }) => head), all.map(() => '---'), ...rows.map((row) => all.map(({ cell }) => cell(row)))];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** What flapping costs by how many successes in a row end a down. */
+export function printFlapping(rows: readonly Row[]): string {
+  const cells = rows.map(({ setting, scores }) => `| ${setting.upAfterSuccesses} | ${alerts(scores.flapping?.kinds['flapping'])} |`);
+  return ['| `up_after_successes` | alerts in 30 min of flapping |', '| --- | --- |', ...cells].join('\n');
+}
+
+function falseDowns(score: Score | undefined): string {
+  if (score === undefined) return NOTHING;
+  const perCount = (1000 * HOURS_A_YEAR) / score.hours;
+  return score.falseDowns === 0 ? `< ${rounded(NONE_SEEN * perCount)} (0)` : `${rounded(score.falseDowns * perCount)} (${score.falseDowns.toLocaleString('en')})`;
+}
+
+/** Two digits are what the counts carry. */
+function rounded(value: number): string {
+  return Number(value.toPrecision(2)).toLocaleString('en', { notation: 'compact' });
+}
+
+function found(score: KindScore | undefined): string {
+  if (score === undefined) return NOTHING;
+  const percent = (100 * score.found) / score.count;
+  // What was missed once is not all, and what was found once is not nothing.
+  return percent > 99.9 && percent < 100 ? '> 99.9' : percent > 0 && percent < 0.1 ? '< 0.1' : String(Number(percent.toFixed(1)));
+}
+
+function delays(score: KindScore | undefined): string {
+  if (score === undefined || score.delaysMs === null) return NOTHING;
+  const { p50, p95, max } = score.delaysMs;
+  return [p50, p95, max].map((ms) => Math.round(ms / 1000)).join(' / ');
+}
+
+function alerts(score: KindScore | undefined): string {
+  return score === undefined ? NOTHING : (score.alerts / score.count).toFixed(1);
+}
+
+function unknownTime(score: Score | undefined): string {
+  return score === undefined ? NOTHING : readable(Number((score.unknownMs / 1000 / (score.hours / 24)).toPrecision(2)));
+}

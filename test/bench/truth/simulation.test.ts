@@ -1,0 +1,143 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { simulateCell } from '../../../bench/truth/cell.ts';
+import { createRandom } from '../../../bench/truth/random.ts';
+import { layOver, sound, type Sight, type Spell } from '../../../bench/truth/script.ts';
+import { DEFAULT_SETTING, PHASINGS, SETTINGS, type Setting } from '../../../bench/truth/setting.ts';
+import { simulateMonitor, type Told } from '../../../bench/truth/simulation.ts';
+
+const HOUR_MS = 3_600_000;
+const START_MS = 1_700_006_400_000;
+
+type Play = { setting: Setting; hours: number; seed?: number; sightAt?: (place: number) => Sight; spellsAt?: (place: number) => Spell[]; everyStep?: boolean };
+
+/** What a monitor tells whose places see what they are said to see. */
+function play({ setting, hours, seed = 1, sightAt = () => sound(0), spellsAt = () => [], everyStep = false }: Play): Told[] {
+  const span = { startMs: START_MS, endMs: START_MS + hours * HOUR_MS };
+  const scripts = Array.from({ length: setting.sources }, (_, place) => layOver(sightAt(place), spellsAt(place), span));
+  return simulateMonitor({ ...span, scripts }, { setting, random: createRandom([seed]), everyStep });
+}
+
+const count = (told: readonly Told[], state: Told['to']): number => told.filter(({ to }) => to === state).length;
+
+/** Outages by their length in seconds, of the world of that name. */
+function outagesOf(world: 'refused' | 'hanging', setting: Setting) {
+  const { kinds } = simulateCell({ seed: 3, world, setting, stream: 0, scale: 0.4 });
+  const of = (kind: string) => kinds[kind] ?? { count: 0, found: 0, alerts: 0, delaysMs: null };
+  return { of, longest: of('10 min and more') };
+}
+
+const HISTORY = fc.record({
+  seed: fc.integer(),
+  setting: fc.tuple(fc.constantFrom(...SETTINGS), fc.integer({ min: 1, max: 3 }), fc.constantFrom(...PHASINGS)).map(([setting, upAfterSuccesses, phasing]) => ({ ...setting, upAfterSuccesses, phasing })),
+  strays: fc.array(fc.constantFrom(0, 0.01, 0.3), { minLength: 5, maxLength: 5 }),
+  spells: fc.array(
+    fc.record({
+      place: fc.integer({ min: -1, max: 4 }),
+      startMs: fc.integer({ min: 0, max: 5 * HOUR_MS }),
+      lastingMs: fc.oneof(fc.integer({ min: 1, max: 120_000 }), fc.integer({ min: 1, max: 2 * HOUR_MS })),
+      verdict: fc.constantFrom('up' as const, 'degraded' as const, 'down' as const),
+      strayShare: fc.constantFrom(0, 0.5),
+      hangs: fc.boolean(),
+      silent: fc.boolean(),
+    }),
+    { maxLength: 14 },
+  ),
+});
+
+test('passing over what core says changes nothing tells the same changes as taking every step, whatever the places see', (t) => {
+  let changes = 0;
+  fc.assert(
+    fc.property(HISTORY, ({ seed, setting, strays, spells }) => {
+      const history: Play = {
+        setting,
+        seed,
+        hours: 6,
+        sightAt: (place) => sound(strays[place] ?? 0),
+        // Place -1 is all of them: an outage.
+        spellsAt: (place) =>
+          spells
+            .filter((spell) => spell.place === -1 || spell.place === place)
+            .map(({ startMs, lastingMs, ...spell }) => ({ ...spell, startMs: START_MS + startMs, endMs: START_MS + startMs + lastingMs })),
+      };
+      const told = play({ ...history, everyStep: true });
+      t.deepEqual(play(history), told);
+      changes += told.length;
+    }),
+    { numRuns: 120 },
+  );
+  t.true(changes > 1000, `${changes} changes were compared`);
+});
+
+for (const { downAfterFailures, expected } of [
+  { downAfterFailures: 1, expected: (share: number) => share * (1 - share) },
+  { downAfterFailures: 2, expected: (share: number) => share ** 2 / (1 + share ** 2 / (1 - share)) },
+]) {
+  test(`one place that loses a tenth of its checks is wrong as often as arithmetic says, with ${downAfterFailures} in a row`, (t) => {
+    const hours = 2000;
+    const setting: Setting = { ...DEFAULT_SETTING, sources: 1, quorum: 1, downAfterFailures };
+    const seen = count(play({ setting, hours, sightAt: () => sound(0.1) }), 'down');
+    const mean = expected(0.1) * hours * 60;
+    t.true(Math.abs(seen - mean) < 4 * Math.sqrt(mean), `${seen} seen, ${mean} expected`);
+  });
+}
+
+test('with the defaults and a hundredth of all checks lost nothing is told in two years', (t) => {
+  const told = play({ setting: DEFAULT_SETTING, hours: 17_532, sightAt: () => sound(0.01) });
+  t.deepEqual(told.map(({ to }) => to), ['up']);
+});
+
+test('with the defaults every outage of 90 s is found, within 82 s where the target refuses; none of 20 s is told', (t) => {
+  const { of, longest } = outagesOf('refused', DEFAULT_SETTING);
+  for (const kind of ['90 s', '2 min', '3 min', '5 min', '10 min and more']) {
+    t.true(of(kind).count > 50);
+    t.is(of(kind).found, of(kind).count, kind);
+    t.is(of(kind).alerts, of(kind).count, kind);
+  }
+  t.true(of('20 s').count > 50);
+  t.is(of('5 s').found + of('10 s').found + of('20 s').found, 0);
+  t.true((longest.delaysMs?.max ?? Number.POSITIVE_INFINITY) < 82_000);
+});
+
+test('a target that never answers costs one timeout more', (t) => {
+  const { of, longest } = outagesOf('hanging', DEFAULT_SETTING);
+  t.is(of('2 min').found, of('2 min').count);
+  const { p50, max } = longest.delaysMs ?? { p50: 0, max: 0 };
+  t.true(p50 > 45_000 && max > 82_000 && max < 92_000, `${p50} and ${max} ms`);
+});
+
+for (const { name, sight } of [
+  { name: 'that always says down', sight: { ...sound(0), verdict: 'down' } },
+  { name: 'that says down with every other check', sight: sound(0.5) },
+  { name: 'that always says degraded', sight: { ...sound(0), verdict: 'degraded' } },
+] as const satisfies { name: string; sight: Sight }[]) {
+  test(`one place of three ${name} changes nothing, whatever the interval and the failures in a row`, (t) => {
+    for (const setting of SETTINGS.filter(({ sources, quorum }) => sources === 3 && quorum === 2)) {
+      const told = play({ setting, hours: 168, sightAt: (place) => (place === 1 ? sight : sound(0)) });
+      t.deepEqual(told.map(({ to }) => to), ['up']);
+    }
+  });
+}
+
+test('of three places one may go away unnoticed; when two are gone the monitor is unknown within 100 s, and never down', (t) => {
+  const away = (endMs: number): Spell => ({ ...sound(0), silent: true, startMs: START_MS + HOUR_MS, endMs: START_MS + endMs });
+  const one = play({ setting: DEFAULT_SETTING, hours: 6, spellsAt: (place) => (place === 0 ? [away(3 * HOUR_MS)] : []) });
+  t.deepEqual(one.map(({ to }) => to), ['up']);
+  const two = play({ setting: DEFAULT_SETTING, hours: 6, spellsAt: (place) => (place < 2 ? [away(3 * HOUR_MS)] : []) });
+  t.deepEqual(two.map(({ to }) => to), ['up', 'unknown', 'up']);
+  const detectedMs = (two[1]?.detectedAtMs ?? 0) - START_MS - HOUR_MS;
+  t.true(detectedMs >= 90_000 && detectedMs <= 100_000, `${detectedMs} ms`);
+});
+
+test('an outage that only one place of three sees is not told, one that two see is', (t) => {
+  const down: Spell = { ...sound(0), verdict: 'down', startMs: START_MS + HOUR_MS, endMs: START_MS + 2 * HOUR_MS };
+  for (const [seenBy, told] of [[1, ['up']], [2, ['up', 'down', 'up']]] as const) {
+    t.deepEqual(play({ setting: DEFAULT_SETTING, hours: 3, spellsAt: (place) => (place < seenBy ? [down] : []) }).map(({ to }) => to), [...told]);
+  }
+});
+
+test('the same seed gives the same figures, another one others', (t) => {
+  const cell = { world: 'flapping', setting: DEFAULT_SETTING, stream: 0, scale: 0.4 } as const;
+  t.deepEqual(simulateCell({ seed: 1, ...cell }), simulateCell({ seed: 1, ...cell }));
+  t.notDeepEqual(simulateCell({ seed: 1, ...cell }), simulateCell({ seed: 2, ...cell }));
+});
