@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
+
+/** What a client saw of the API during a run. */
+export type Seen = {
+  /** Answers of the kind that no client should ever get, one line each: 5xx other than 503, which says that a server is away. */
+  faulty: readonly string[];
+  /** Names of the monitors whose creation was confirmed. */
+  created: readonly string[];
+};
+
+export type ApiWatch = { seen: Seen; stop: () => Promise<void> };
+
+/** Between two requests, in milliseconds: a tenth of what the token may send. */
+const PAUSE_MS = 1000;
+
+/** Reads and writes all through a run, by whatever web processes there are in turn: drafts, which nobody checks. No answer is no fault where processes are killed. */
+export function watchApi(urls: () => string[], token: string): ApiWatch {
+  const faulty: string[] = [];
+  const created: string[] = [];
+  const stopping = new AbortController();
+  let round = 0;
+  const ask = async (...[method, path, body]: Parameters<ApiClient>): Promise<number> => {
+    const choice = urls();
+    const url = choice[round % Math.max(1, choice.length)];
+    if (url === undefined) return 0;
+    const answer = await apiClient(url, token)(method, path, body).catch(() => null);
+    const status = answer?.status ?? 0;
+    if (status >= 500 && status !== 503) faulty.push(`${method} ${path}: ${status} ${JSON.stringify(answer?.json)}`);
+    return status;
+  };
+  const watch = async (): Promise<void> => {
+    for (; !stopping.signal.aborted; round += 1) {
+      const name = `Draft ${round}`;
+      if ((await ask('POST', '/monitors', { name })) === 201) created.push(name);
+      await ask('GET', '/overview');
+      await delay(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const watching = watch();
+  return {
+    seen: { faulty, created },
+    async stop() {
+      stopping.abort();
+      await watching;
+    },
+  };
+}
+
+/** The names of all monitors as the API tells them. */
+export async function listNames(call: ApiClient): Promise<string[]> {
+  return listOf(await call('GET', '/monitors')).map(({ name }) => String(name));
+}

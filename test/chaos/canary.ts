@@ -1,0 +1,21 @@
+import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A process of its own that asks the targets' server as any prober on this machine would, and says each time how long that took: `node canary.ts <url>`. */
+const url = process.argv[2] ?? '';
+
+const PAUSE_MS = 250;
+
+function ask(): Promise<void> {
+  return new Promise((resolve) => {
+    http.get(url, { agent: false }, (response) => response.resume().once('close', resolve)).once('error', () => resolve());
+  });
+}
+
+// The pause is measured as well: who is not given the processor for seconds cannot ask.
+for (;;) {
+  const startedAt = performance.now();
+  await ask();
+  await delay(PAUSE_MS);
+  process.stdout.write(`${Math.round(performance.now() - startedAt - PAUSE_MS)}\n`);
+}

@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeFault, type Fault, type FaultKind, type PlannedFault } from './faults.ts';
+import type { ChaosStand } from './stand.ts';
+
+/** A fault as it was: from its beginning until what it took away was there again; Unix milliseconds. */
+export type SufferedFault = { fault: Fault; fromMs: number; toMs: number };
+
+type Injector<Kind extends FaultKind> = (stand: ChaosStand, fault: Extract<Fault, { kind: Kind }>) => Promise<void>;
+
+/** How each kind is brought about; resolves when it is over. */
+const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
+  kill: ({ fleet }, { process, forMs }) => fleet.kill(process, forMs),
+  'postgres-stop': ({ servers }, { isHard }) => servers.stopPostgres(isHard),
+  async 'postgres-freeze'({ servers }, { forMs }) {
+    await servers.freezePostgres();
+    await delay(forMs);
+    await servers.thawPostgres();
+  },
+  async 'redis-restart'({ servers }, { forMs }) {
+    await servers.stopRedis();
+    await delay(forMs);
+    await servers.startRedis();
+  },
+  async 'redis-freeze'({ servers }, { forMs }) {
+    servers.freezeRedis();
+    await delay(forMs);
+    servers.thawRedis();
+  },
+  'redis-flush': ({ servers }) => servers.flushRedis(),
+  async 'second-clock'({ startSecondClock }, { forMs }) {
+    const end = await startSecondClock();
+    await delay(forMs);
+    await end();
+  },
+  async receiver({ receiver }, { answer, forMs }) {
+    receiver.behave(answer);
+    await delay(forMs);
+    receiver.behave('good');
+  },
+  async 'slow-link'({ links }, { link, delayMs, forMs }) {
+    links.get(link)?.slow(delayMs);
+    await delay(forMs);
+    links.get(link)?.slow(0);
+  },
+  async 'lossy-link'({ links }, { link, forMs }) {
+    links.get(link)?.stall();
+    await delay(forMs);
+    links.get(link)?.reset();
+  },
+};
+
+/** Brings about all planned faults, each in its time; resolves when the last one is over. */
+export async function injectFaults(stand: ChaosStand, planned: readonly PlannedFault[], { beganAtMs, tell }: { beganAtMs: number; tell: (line: string) => void }): Promise<SufferedFault[]> {
+  const suffered = planned.map(async ({ atMs, fault }): Promise<SufferedFault> => {
+    await delay(beganAtMs + atMs - Date.now());
+    const fromMs = Date.now();
+    tell(`${((fromMs - beganAtMs) / 1000).toFixed(1).padStart(6)} s  ${describeFault(fault)}`);
+    await inject(stand, fault);
+    return { fault, fromMs, toMs: Date.now() };
+  });
+  return await Promise.all(suffered);
+}
+
+/** The one place where a fault meets the injector of its kind, which the type of the table guarantees. */
+function inject(stand: ChaosStand, fault: Fault): Promise<void> {
+  const injector = INJECTORS[fault.kind] as Injector<FaultKind>;
+  return injector(stand, fault);
+}

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Stand } from '../../bench/stand/stand.ts';
+import { SLOW_FROM_MS } from './targets.ts';
+
+/** How the machine itself did: milliseconds in which even the simplest client took longer for an answer than half of what a monitor takes for slow. */
+export type Machine = { slowMs: () => number };
+
+/** Watches the machine by a client that shares no code with the probes. */
+export async function watchMachine(stand: Stand, targetUrl: string): Promise<Machine> {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('canary.ts', import.meta.url)), targetUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  stand.defer(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  let slowMs = 0;
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    if (Number(line) > SLOW_FROM_MS / 2) slowMs += Number(line);
+  });
+  return { slowMs: () => slowMs };
+}

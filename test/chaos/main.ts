@@ -1,0 +1,67 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createStands } from '../../bench/stand/stand.ts';
+import { WHOLE_FLEET } from './fleet.ts';
+import { FINDINGS } from './findings.ts';
+import type { Sheet } from './judge.ts';
+import { runChaos } from './run.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: `${Math.floor(Math.random() * 1_000_000)}` },
+    runs: { type: 'string', default: '1' },
+    seconds: { type: 'string', default: '90' },
+    monitors: { type: 'string', default: '200' },
+  },
+});
+const [firstSeed, runs, seconds, monitors] = [values.seed, values.runs, values.seconds, values.monitors].map(Number);
+if (![firstSeed, runs, seconds, monitors].every((number) => Number.isSafeInteger(number) && Number(number) >= 0)) {
+  process.stderr.write('--seed, --runs, --seconds and --monitors are whole numbers\n');
+  process.exit(2);
+}
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+const { withStand, closeAll } = createStands();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    void closeAll().finally(() => process.exit(1));
+  });
+}
+
+type Outcome = 'clean' | 'unclean' | 'inconclusive';
+
+/** One run; inconclusive = the machine was too slow to tell. */
+async function runSeed(seed: number): Promise<Outcome> {
+  write(`seed ${seed}`);
+  const folder = await mkdtemp(join(tmpdir(), `spotcheck-chaos-${seed}-`));
+  process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled');
+  const lines: string[] = [];
+  const tell = (line: string): void => {
+    lines.push(line);
+    write(`  ${line}`);
+  };
+  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, longestMs: 30_000, apartMs: [2000, 11_000], quietMs: 10_000, folder, tell }));
+  showSheet(sheet);
+  if (sheet.isClean) {
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+    return 'clean';
+  }
+  await writeFile(join(folder, 'sheet.json'), JSON.stringify({ seed, faults: lines, ...sheet }, null, 2));
+  const outcome = sheet.isConclusive ? 'unclean' : 'inconclusive';
+  write(`  ${outcome}; kept in ${folder}: sheet.json, facts.json, logs/, data/postgres.log`);
+  return outcome;
+}
+
+function showSheet({ counts, found, figures }: Sheet): void {
+  write(`  ${Object.entries(figures).map(([name, figure]) => `${figure} ${name}`).join(', ')}`);
+  for (const finding of FINDINGS) write(`  ${String(counts[finding]).padStart(4)} ${finding}`);
+  for (const { finding, text } of found.slice(0, 30)) write(`  ${finding}: ${text}`);
+}
+
+const seeds: Record<Outcome, number[]> = { clean: [], unclean: [], inconclusive: [] };
+for (let seed = firstSeed ?? 0; seed < (firstSeed ?? 0) + (runs ?? 0); seed += 1) seeds[await runSeed(seed)].push(seed);
+const tally = (outcome: Outcome): string => `${seeds[outcome].length} ${outcome}${outcome !== 'clean' && seeds[outcome].length > 0 ? ` (seeds ${seeds[outcome].join(', ')})` : ''}`;
+write(`${runs} ${runs === 1 ? 'run' : 'runs'}: ${tally('clean')}, ${tally('unclean')}, ${tally('inconclusive')}`);
+process.exit(seeds.clean.length === runs ? 0 : 1);

@@ -1,0 +1,29 @@
+/** Draws from one seed: the same seed gives the same draws in the same order. */
+export type Draws = {
+  /** A whole number from `low` to `high`, both included. */
+  between: (low: number, high: number) => number;
+  pick: <Item>(items: readonly Item[]) => Item;
+  isHit: (probability: number) => boolean;
+};
+
+/** Makes the draws of a seed (any whole number); 32 bits of state, as mulberry32 mixes them. */
+export function drawsOf(seed: number): Draws {
+  // Neighbouring seeds are to have nothing in common.
+  let state = Math.imul(seed + 1, 0x9e_37_79_b1) >>> 0;
+  const fraction = (): number => {
+    state = (state + 0x6d_2b_79_f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const between = (low: number, high: number) => low + Math.floor(fraction() * (high - low + 1));
+  return {
+    between,
+    pick<Item>(items: readonly Item[]) {
+      const item = items[between(0, items.length - 1)];
+      if (item === undefined) throw new Error('there is nothing to pick from');
+      return item;
+    },
+    isHit: (probability) => fraction() < probability,
+  };
+}

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Stand } from '../../bench/stand/stand.ts';
+import { TestAuthority } from '../helpers/certificates.ts';
+
+/** One message as it arrived; accepted where it was answered with 2xx. */
+export type Received = { atMs: number; deliveryId: string; event: string; monitorId: string; sequence: number; isAccepted: boolean };
+
+/** What the receiver does to whoever calls: it takes the message, answers 500, holds the request, or breaks it off. */
+export type Manner = 'good' | 'error' | 'hang' | 'reset';
+
+export type Receiver = { port: number; caFile: string; received: readonly Received[]; behave: (manner: Manner) => void };
+
+type Message = { delivery_id: string; event: string; test?: boolean; monitor: { id: string } | null; detail: { sequence?: number } };
+
+/** Starts the receiver of all events; `caFile`, below the folder, is what a sender must trust. */
+export async function startReceiver(stand: Stand, folder: string): Promise<Receiver> {
+  const authority = await TestAuthority.create();
+  const caFile = join(folder, 'ca.pem');
+  await writeFile(caFile, authority.pem);
+  const received: Received[] = [];
+  const sockets = new Set<Socket>();
+  let manner: Manner = 'good';
+
+  const take = (request: IncomingMessage, response: ServerResponse, body: string): void => {
+    const message: Message = JSON.parse(body);
+    if (message.test !== true) {
+      const { delivery_id: deliveryId, event, monitor, detail } = message;
+      received.push({ atMs: Date.now(), deliveryId, event, monitorId: monitor?.id ?? '', sequence: detail.sequence ?? 0, isAccepted: manner === 'good' });
+    }
+    if (manner === 'reset') request.socket.destroy();
+    else if (manner !== 'hang') response.writeHead(manner === 'good' ? 204 : 500).end();
+  };
+
+  const server = https.createServer(await authority.issue({ hosts: ['127.0.0.1'] }), (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('error', () => undefined);
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => take(request, response, Buffer.concat(chunks).toString('utf8')));
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
+  });
+  server.on('tlsClientError', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stand.defer(async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    caFile,
+    received,
+    behave(next) {
+      manner = next;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Stand } from '../../bench/stand/stand.ts';
+import { watchMachine } from './machine.ts';
+import { listNames, watchApi } from './api-watch.ts';
+import { planFaults, type FaultKind } from './faults.ts';
+import { listMembers, type FleetSize } from './fleet.ts';
+import { injectFaults } from './inject.ts';
+import type { Facts } from './facts.ts';
+import { judgeRun, type Sheet } from './judge.ts';
+import { readRecord, readStanding } from './record.ts';
+import { conditionAt, writeScript, type MonitorScript } from './script.ts';
+import { startChaosStand, type ChaosStand } from './stand.ts';
+
+export type RunOptions = {
+  seed: number;
+  seconds: number;
+  monitors: number;
+  size: FleetSize;
+  /** Kinds of faults that may occur; all where it is left out. */
+  kinds?: readonly FaultKind[];
+  /** The longest that anything stays frozen or cut off, in milliseconds. */
+  longestMs: number;
+  /** Between the beginnings of two faults, in milliseconds. */
+  apartMs: readonly [number, number];
+  /** How long every check must be made when it is due after all is over, in milliseconds. */
+  quietMs: number;
+  /** Where logs and data go. */
+  folder: string;
+  tell: (line: string) => void;
+};
+
+/** After the last fault everything is whole again within this, in milliseconds. */
+const WHOLE_WITHIN_MS = 60_000;
+
+/** What was measured in the quiet stretch is stored within this after it, in milliseconds: batches wait for 3 s. */
+const STORED_WITHIN_MS = 5000;
+
+/** Runs the fleet through the faults of a seed and judges it; what was judged is kept beside the logs, in facts.json. The same seed with the same options means the same script and the same faults. */
+export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet> {
+  const { seed, seconds, monitors, size, kinds, longestMs, apartMs, quietMs, folder, tell } = options;
+  const scripts = writeScript(seed, { monitors, seconds });
+  const planned = planFaults(seed, { seconds, processes: listMembers(size).map(({ name }) => name), kinds, longestMs, apartMs });
+  const chaos = await startChaosStand(stand, { folder, size, scripts });
+  const machine = await watchMachine(stand, chaos.targets.urlOf(-1));
+  const beganAtMs = Date.now();
+  chaos.targets.begin(beganAtMs);
+  tell(`the script begins; ${monitors} monitors, ${planned.length} faults`);
+  const api = watchApi(chaos.fleet.urls, chaos.token);
+  stand.defer(api.stop);
+  const suffered = await injectFaults(chaos, planned, { beganAtMs, tell });
+  await delay(Math.max(0, beganAtMs + seconds * 1000 - Date.now()));
+  tell(`${((Date.now() - beganAtMs) / 1000).toFixed(1).padStart(6)} s  everything is over`);
+  await settle(chaos, scripts, beganAtMs);
+  await api.stop();
+  const fromMs = Date.now();
+  await delay(quietMs + STORED_WITHIN_MS);
+  const { pendingDeliveries } = await readStanding(chaos.servers.databaseUrl, beganAtMs);
+  const record = await readRecord(chaos.servers.databaseUrl, beganAtMs - WHOLE_WITHIN_MS);
+  const names = new Set(await listNames(chaos.call));
+  const facts: Facts = {
+    beganAtMs,
+    judgedAtMs: Date.now(),
+    scripts,
+    monitorIds: chaos.monitorIds,
+    suffered,
+    quiet: { fromMs, toMs: fromMs + quietMs },
+    asked: [...chaos.targets.asked],
+    received: [...chaos.receiver.received],
+    record,
+    pendingDeliveries,
+    ended: chaos.fleet.ended,
+    faultyAnswers: api.seen.faulty,
+    machineSlowMs: machine.slowMs(),
+    lostMonitors: api.seen.created.filter((name) => !names.has(name)),
+  };
+  await writeFile(join(folder, 'facts.json'), JSON.stringify(facts));
+  return judgeRun(facts);
+}
+
+/** Waits until each source has been heard again, all states are what they should be and nothing waits to be told; no longer than the service has for that. What is not so by then the judge will find. */
+async function settle({ servers, monitorIds }: ChaosStand, scripts: readonly MonitorScript[], beganAtMs: number): Promise<void> {
+  const overAtMs = Date.now();
+  const isWhole = async (): Promise<boolean> => {
+    const { states, pendingDeliveries, oldestResultMs } = await readStanding(servers.databaseUrl, beganAtMs);
+    const isTrue = scripts.every((script) => states.get(monitorIds[script.index] ?? '') === conditionAt(script, Number.POSITIVE_INFINITY));
+    return isTrue && pendingDeliveries === 0 && oldestResultMs > overAtMs;
+  };
+  while (Date.now() < overAtMs + WHOLE_WITHIN_MS && !(await isWhole())) await delay(1000);
+}

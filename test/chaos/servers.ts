@@ -1,0 +1,98 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { Stand } from '../../bench/stand/stand.ts';
+import { canConnect } from '../../cli/embedded-postgres/connection.ts';
+import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
+import { postmasterPid } from '../helpers/running-service.ts';
+import { until } from '../helpers/until.ts';
+
+/** PostgreSQL and Redis of one run, and what may be done to them. */
+export type Servers = {
+  databaseUrl: string;
+  redisUrl: string;
+  /** Stops PostgreSQL, hard = without a checkpoint, so that it recovers; resolves when it works again. */
+  stopPostgres: (isHard: boolean) => Promise<void>;
+  freezePostgres: () => Promise<void>;
+  thawPostgres: () => Promise<void>;
+  /** Redis keeps nothing over a stop. */
+  stopRedis: () => Promise<void>;
+  startRedis: () => Promise<void>;
+  freezeRedis: () => void;
+  thawRedis: () => void;
+  flushRedis: () => Promise<void>;
+};
+
+/** Crash recovery on a busy disk included, in milliseconds. */
+const BACK_WITHIN_MS = 60_000;
+
+/** Starts both; every commit of PostgreSQL goes to the disk. Throws where redis-server is not installed. */
+export async function startServers(stand: Stand, folder: string): Promise<Servers> {
+  const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined });
+  let redis: RedisServer | null = await startRedis();
+  stand.defer(async () => {
+    await signalPostgres('SIGCONT');
+    await postgres.stop();
+  });
+  if (redis === null) throw new Error('redis-server is not installed');
+  const redisUrl = redis.url;
+  const signalRedis = (signal: NodeJS.Signals) => void (redis !== null && process.kill(redis.pid, signal));
+  const stopRedis = async () => {
+    signalRedis('SIGCONT');
+    await redis?.stop();
+    redis = null;
+  };
+  stand.defer(stopRedis);
+
+  const signalPostgres = async (signal: NodeJS.Signals): Promise<void> => {
+    const pid = await postmasterPid(folder).catch(() => null);
+    if (pid === null) return;
+    // The postmaster first: it must not start another process while its own are being stopped.
+    for (const each of [pid, ...(await childrenOf(pid))]) signalOne(each, signal);
+  };
+
+  return {
+    databaseUrl: postgres.databaseUrl,
+    redisUrl,
+    async stopPostgres(isHard) {
+      const pid = await postmasterPid(folder);
+      process.kill(pid, isHard ? 'SIGQUIT' : 'SIGINT');
+      await until(async () => (await postmasterPid(folder).catch(() => pid)) !== pid && (await canConnect(postgres.databaseUrl)), { timeoutMs: BACK_WITHIN_MS, intervalMs: 100 });
+    },
+    freezePostgres: () => signalPostgres('SIGSTOP'),
+    thawPostgres: () => signalPostgres('SIGCONT'),
+    stopRedis,
+    async startRedis() {
+      redis = await startRedis(Number(new URL(redisUrl).port));
+    },
+    freezeRedis: () => signalRedis('SIGSTOP'),
+    thawRedis: () => signalRedis('SIGCONT'),
+    async flushRedis() {
+      const client = new Redis(redisUrl);
+      await client.flushall();
+      await client.quit();
+    },
+  };
+}
+
+/** A session may end by itself at any moment. */
+function signalOne(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** PostgreSQL's sessions lead process groups of their own, so that a group's signal does not reach them. Linux only. */
+async function childrenOf(parent: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const parents = await Promise.all(pids.map(async (pid) => parentIn(await readFile(join('/proc', `${pid}`, 'stat'), 'utf8').catch(() => ''))));
+  return pids.filter((_, place) => parents[place] === parent);
+}
+
+/** Field 4 of proc(5) stat; the name before it may hold spaces and brackets. */
+function parentIn(stat: string): number {
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}

@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Stand } from '../../bench/stand/stand.ts';
+import { ownEnvironment, ROOT } from '../helpers/program.ts';
+import type { Member } from './fleet.ts';
+
+/** Prepares the database as a release does. */
+export async function migrateDatabase(env: Record<string, string>): Promise<void> {
+  const child = spawn(process.execPath, ['cli/spotcheck.ts', 'migrate'], { cwd: ROOT, env: { ...ownEnvironment(), ...env }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  if (status !== 0) throw new Error('the database could not be prepared');
+}
+
+/** Runs one more process of a kind beside the fleet, unsupervised; what is returned ends it. */
+export async function runBeside(stand: Stand, { args, env }: Member): Promise<() => Promise<void>> {
+  const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...ownEnvironment(), ...env }, stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  const end = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  stand.defer(end);
+  return end;
+}

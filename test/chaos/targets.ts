@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Stand } from '../../bench/stand/stand.ts';
+import { conditionAt, type Condition, type MonitorScript } from './script.ts';
+
+/** One request that a target got, at which moment (Unix milliseconds), and how it was met. */
+export type Asked = { index: number; atMs: number; met: Condition };
+
+export type Targets = {
+  urlOf: (index: number) => string;
+  asked: readonly Asked[];
+  /** The script begins; until then all targets are up. */
+  begin: (atMs: number) => void;
+};
+
+/** A degraded target answers after so long, in milliseconds; its monitor wants an answer within less. */
+export const DEGRADED_AFTER_MS = 2400;
+export const SLOW_FROM_MS = 2000;
+
+/** A blip that nobody asked into is over after this, in milliseconds. */
+const BLIP_OVER_AFTER_MS = 3000;
+
+/** Serves all targets of a script; nothing else decides how a request is met than the script and the moment. */
+export async function serveTargets(stand: Stand, scripts: readonly MonitorScript[]): Promise<Targets> {
+  const asked: Asked[] = [];
+  const sockets = new Set<Socket>();
+  const blips = scripts.map(({ blipsMs }) => [...blipsMs]);
+  let beganAtMs = Number.POSITIVE_INFINITY;
+
+  const isBlip = (index: number, atMs: number): boolean => {
+    const left = blips[index] ?? [];
+    while ((left[0] ?? atMs) < atMs - BLIP_OVER_AFTER_MS) left.shift();
+    if (left[0] === undefined || left[0] > atMs) return false;
+    left.shift();
+    return true;
+  };
+
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const index = Number(request.url?.slice(1));
+    const script = scripts[index];
+    if (script === undefined) return void response.writeHead(404).end();
+    const nowMs = Date.now();
+    const met = isBlip(index, nowMs - beganAtMs) ? 'down' : conditionAt(script, nowMs - beganAtMs);
+    asked.push({ index, atMs: nowMs, met });
+    if (met === 'up') response.end('ok');
+    else if (met === 'degraded') setTimeout(() => response.end('ok'), DEGRADED_AFTER_MS);
+    else if (script.failure === 'status') response.writeHead(503).end();
+    else if (script.failure === 'reset') request.socket.resetAndDestroy();
+  };
+
+  const server = http.createServer({ keepAlive: false }, answer);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stand.defer(async () => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    urlOf: (index) => `http://127.0.0.1:${port}/${index}`,
+    asked,
+    begin(atMs) {
+      beganAtMs = atMs;
+    },
+  };
+}
