@@ -3,6 +3,7 @@ import type { IngestAnswer } from '../core/agent/wire.ts';
 import { createPatternSearch } from '../probes/pattern-search.ts';
 import type { Vote } from '../core/verdict.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
+import { createStallWatch } from '../probes/stall-watch.ts';
 import type { Assignment } from './assignment.ts';
 import { createCheck } from './check.ts';
 import { createCheckIn, type CheckIn } from './check-in.ts';
@@ -65,6 +66,7 @@ export class Agent {
     this.#check = createCheck({
       probe: machine.probe,
       search: createPatternSearch(),
+      watchStalls: createStallWatch(),
       selfCheck: parts.selfCheck,
       now: Date.now,
       onCrash: ({ monitorId }, error) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),

@@ -1,15 +1,18 @@
 import type { PatternSearch } from '../core/http/assertion-check.ts';
 import { judgeObservation } from '../core/judge.ts';
+import { discountStall } from '../core/own-stall.ts';
 import { seenAnswerOf } from '../core/seen-answer.ts';
 import type { Judgement } from '../core/verdict.ts';
 import type { Probe } from '../probes/probe.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
+import type { StallWatch } from '../probes/stall-watch.ts';
 import type { Assignment } from './assignment.ts';
 import type { Measurement } from './result.ts';
 
 export type CheckOptions = {
   probe: Probe;
   search: PatternSearch;
+  watchStalls: StallWatch;
   /** Null = bad results are never doubted. */
   selfCheck: SelfCheck | null;
   now: () => number;
@@ -17,15 +20,15 @@ export type CheckOptions = {
   onCrash: (assignment: Assignment, error: unknown) => void;
 };
 
-/** Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20), nor is what this place's own outage explains (D-48). */
-export function createCheck({ probe, search, selfCheck, now, onCrash }: CheckOptions): (assignment: Assignment) => Promise<Measurement> {
+/** Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20), nor is what this place's own outage explains (D-48) or its own stand-still. */
+export function createCheck({ probe, search, watchStalls, selfCheck, now, onCrash }: CheckOptions): (assignment: Assignment) => Promise<Measurement> {
   return async (assignment) => {
     const { monitorId, target, inability } = assignment;
     const startedAtMs = now();
     if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
     try {
-      const observation = await probe(target);
-      const measured = judgeObservation({ target, observation, search });
+      const { result: observation, stalledMs } = await watchStalls(() => probe(target));
+      const measured = discountStall(judgeObservation({ target, observation, search }), { stalledMs, timeoutMs: target.timeoutMs });
       const judgement = selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
       const isFailure = judgement.verdict === 'down' || judgement.verdict === 'degraded';
       return { monitorId, startedAtMs, observation, judgement, answer: isFailure ? seenAnswerOf({ target, observation }) : null };

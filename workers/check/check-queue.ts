@@ -6,6 +6,7 @@ import { listDueChecks, takeLooks, type DueCheck } from '../../models/checks.ts'
 import type { Probe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
+import { createStallWatch } from '../../probes/stall-watch.ts';
 import { LOOK_EARLY_MS } from '../../queues/looks.ts';
 import { checkQueueName } from '../../queues/names.ts';
 import type { CheckJob, LookJob } from '../../queues/payloads.ts';
@@ -54,6 +55,7 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     listDueChecks: (place: SchedulePhase) => listDueChecks(database, place),
     probe,
     search: createPatternSearch(),
+    watchStalls: createStallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
     gate: createGate(PROBES_AT_ONCE),
     batcher: createResultBatcher({ ...BATCH, submit: (results) => queues.enqueueResults(results), pause: (ms) => sleep(ms) }),

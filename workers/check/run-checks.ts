@@ -1,5 +1,6 @@
 import type { PatternSearch } from '../../core/http/assertion-check.ts';
 import { judgeObservation } from '../../core/judge.ts';
+import { discountStall } from '../../core/own-stall.ts';
 import { planStart, startOffsetMs } from '../../core/phases.ts';
 import type { SchedulePhase } from '../../core/schedule.ts';
 import { isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
@@ -9,6 +10,7 @@ import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
 import type { Probe } from '../../probes/index.ts';
 import type { SelfCheck } from '../../probes/self-check.ts';
+import type { StallWatch } from '../../probes/stall-watch.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { Gate } from './gate.ts';
 import type { ResultBatcher } from './result-batcher.ts';
@@ -20,6 +22,7 @@ export type CheckerDependencies = {
   listDueChecks: (place: SchedulePhase) => Promise<DueCheck[]>;
   probe: Probe;
   search: PatternSearch;
+  watchStalls: StallWatch;
   /** Null = bad results are never doubted. */
   selfCheck: SelfCheck | null;
   gate: Gate;
@@ -101,13 +104,14 @@ async function runCheck(check: DueCheck, { agentNo, dueAtMs, intervalSeconds }: 
 
 async function measure(
   check: DueCheck,
-  { probe, search, now, onCrash }: Omit<CheckerDependencies, 'listDueChecks'>,
+  { probe, search, watchStalls, now, onCrash }: Omit<CheckerDependencies, 'listDueChecks'>,
 ): Promise<{ startedAtMs: number; observation: Observation | null; judgement: Judgement }> {
   const startedAtMs = now();
   if (!check.hasItsSecrets) return { startedAtMs, observation: null, judgement: UNREADABLE };
   try {
-    const observation = await probe(check.target);
-    return { startedAtMs, observation, judgement: judgeObservation({ target: check.target, observation, search }) };
+    const { result: observation, stalledMs } = await watchStalls(() => probe(check.target));
+    const judgement = judgeObservation({ target: check.target, observation, search });
+    return { startedAtMs, observation, judgement: discountStall(judgement, { stalledMs, timeoutMs: check.target.timeoutMs }) };
   } catch (error) {
     onCrash(check, error);
     return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } };

@@ -27,6 +27,17 @@ function answered(status: number): Observation {
   };
 }
 
+const TIMED_OUT: Observation = {
+  type: 'http',
+  outcome: 'failed',
+  startedAt: PHASE_MS,
+  latencyMs: 5000,
+  phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
+  certificate: null,
+  cause: 'timeout',
+  reason: 'Timed out while waiting for the answer',
+};
+
 function dueCheck(monitorNo: number): DueCheck {
   return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), isUp: true, badVote: null, hasItsSecrets: true };
 }
@@ -41,6 +52,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
     probe: () => Promise.resolve(answered(200)),
     search: () => false,
+    watchStalls: async (work) => ({ result: await work(), stalledMs: 0 }),
     selfCheck: null,
     gate: createGate(10),
     batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 100, pause: () => Promise.resolve() }),
@@ -204,4 +216,11 @@ test('a gate lets so many pass at once and the others in order', async (t) => {
   await Promise.all(['a', 'b', 'c', 'd'].map((name) => gate(work(name))));
   t.deepEqual(log.map((entry) => entry[0]), ['a', 'b', 'c', 'd']);
   t.true(log.every((entry) => Number(entry.at(-1)) <= 2));
+});
+
+test('a timeout while this process stood still is no vote', async (t) => {
+  const { check, completed } = checkerAt(PHASE_MS - 300, { probe: () => Promise.resolve(TIMED_OUT), watchStalls: async (work) => ({ result: await work(), stalledMs: 60_000 }) });
+  await check(PLACE, PHASE_MS);
+  t.deepEqual(completed.map(({ result }) => result.verdict), ['none', 'none', 'none']);
+  t.regex(completed[0]?.result.reason ?? '', /held up itself/);
 });
