@@ -42,8 +42,8 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // One more than there are processors: the long ones mostly wait for timers and sockets.
-  const concurrency = `--concurrency=${Math.min(4, availableParallelism() + 1)}`;
+  // Two more than there are processors: the long ones mostly wait for timers and sockets.
+  const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 2)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a result. Ava leads a process
   // group, for it does not take its workers with it when it is told to end.
   const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...process.argv.slice(2)], {
