@@ -15,9 +15,9 @@ export function startService(stand: Stand, env: Record<string, string>): Promise
   return start(stand, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
 }
 
-/** Starts the API alone. */
+/** Starts the API alone, as the Procfile does. */
 export function startWeb(stand: Stand, env: Record<string, string>): Promise<Service> {
-  return start(stand, ['api/main.ts'], env);
+  return start(stand, ['--max-semi-space-size=64', 'api/main.ts'], env);
 }
 
 async function start(stand: Stand, args: readonly string[], env: Record<string, string>): Promise<Service> {
