@@ -1,30 +1,24 @@
-import { once } from 'node:events';
-import net from 'node:net';
-import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { parseTarget } from '../../core/targets.ts';
 import { until } from '../helpers/until.ts';
 import { DISGUISED_URLS, ELSEWHERE, IMPOSSIBLE, LOOPBACK, NAMES } from './address-forms.ts';
 import { startWatchman, takeOverResolver, type Resolver, type Watchman } from './private-network.ts';
 import { openWaysIn, type WaysIn } from './ways-in.ts';
+import { startWhoisRoot, type WhoisRoot } from './whois-root.ts';
 
 let watchman: Watchman;
 let resolver: Resolver;
-let root: net.Server;
+let whois: WhoisRoot;
 let guarded: WaysIn;
 let unguarded: WaysIn;
-let referral = '';
 
 test.before(async () => {
   watchman = await startWatchman();
   resolver = takeOverResolver();
-  // The WHOIS server of the operator's choice, which knows somebody who knows more.
-  root = net.createServer((socket) => void socket.on('error', () => undefined).once('data', () => socket.end(`refer: ${referral}\r\n`)));
-  root.listen(0, '127.0.0.1');
-  await once(root, 'listening');
-  const options = { root: { host: '127.0.0.1', port: (root.address() as AddressInfo).port }, refer: (to: string) => { referral = to; } };
-  guarded = openWaysIn({ ...options, allowPrivateNetwork: false, timeoutMs: 5000 });
-  unguarded = openWaysIn({ ...options, allowPrivateNetwork: true, timeoutMs: 200 });
+  whois = await startWhoisRoot();
+  const { root, refer } = whois;
+  guarded = openWaysIn({ root, refer, allowPrivateNetwork: false, timeoutMs: 5000 });
+  unguarded = openWaysIn({ root, refer, allowPrivateNetwork: true, timeoutMs: 200 });
 });
 
 test.after.always(async () => {
@@ -32,7 +26,7 @@ test.after.always(async () => {
   await unguarded.close();
   resolver.restore();
   watchman.close();
-  root.close();
+  whois.close();
 });
 
 /** What the guard says, or whoever found before it that there is no such host. */

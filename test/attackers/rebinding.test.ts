@@ -1,17 +1,15 @@
-import { once } from 'node:events';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import net from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import test from 'ava';
 import { isPublicAddress } from '../../net/address-guard.ts';
 import { startWatchman, takeOverResolver, type Resolver, type Watchman } from './private-network.ts';
 import { openWaysIn, type WaysIn } from './ways-in.ts';
+import { startWhoisRoot, type WhoisRoot } from './whois-root.ts';
 
 let watchman: Watchman;
 let resolver: Resolver;
-let root: net.Server;
+let whois: WhoisRoot;
 let ways: WaysIn;
-let referral = '';
 
 /** Addresses that the guard lets through and that nobody has: of the part of IPv6 that is handed out, but not this piece of it. */
 const NOWHERE = '2fff::1';
@@ -21,17 +19,16 @@ const TIMEOUT_MS = 150;
 test.before(async () => {
   watchman = await startWatchman();
   resolver = takeOverResolver();
-  root = net.createServer((socket) => void socket.on('error', () => undefined).once('data', () => socket.end(`refer: ${referral}\r\n`)));
-  root.listen(0, '127.0.0.1');
-  await once(root, 'listening');
-  ways = openWaysIn({ allowPrivateNetwork: false, timeoutMs: TIMEOUT_MS, root: { host: '127.0.0.1', port: (root.address() as AddressInfo).port }, refer: (to) => { referral = to; } });
+  whois = await startWhoisRoot();
+  const { root, refer } = whois;
+  ways = openWaysIn({ allowPrivateNetwork: false, timeoutMs: TIMEOUT_MS, root, refer });
 });
 
 test.after.always(async () => {
   await ways.close();
   resolver.restore();
   watchman.close();
-  root.close();
+  whois.close();
 });
 
 /** The addresses that tcp connections are tried at meanwhile, but for that of the WHOIS root. */

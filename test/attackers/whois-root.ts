@@ -1,0 +1,18 @@
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+
+/** The WHOIS server of the operator's choice, which knows somebody who knows more: whom, `refer` says. */
+export type WhoisRoot = { root: { host: string; port: number }; refer: (to: string) => void; close: () => void };
+
+/** Starts one on a port of its own. */
+export async function startWhoisRoot(): Promise<WhoisRoot> {
+  let referral = '';
+  const server = net.createServer((socket) => void socket.on('error', () => undefined).once('data', () => socket.end(`refer: ${referral}\r\n`)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    root: { host: '127.0.0.1', port: (server.address() as AddressInfo).port },
+    refer: (to) => void (referral = to),
+    close: () => void server.close(),
+  };
+}
