@@ -90,9 +90,11 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   );
   // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.
   const route = app as unknown as (request: IncomingMessage, response: ServerResponse, giveBack: () => void) => void;
+  const unanswered = new Set<ServerResponse>();
   const server = createLimitedServer((request, response) => {
-    // With the answer, not between two requests: a client that is about to send its next one would find the connection gone.
-    if (stopping.signal.aborted) response.setHeader('Connection', 'close');
+    unanswered.add(response);
+    response.once('close', () => unanswered.delete(response));
+    if (stopping.signal.aborted) partWith(response);
     route(request, response, () => answerUnroutable(response, options.newId));
   });
   answerUnreadable(server, options.newId);
@@ -104,11 +106,17 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     port: typeof address === 'object' && address !== null ? address.port : options.port,
     async stop(graceMs) {
       stopping.abort();
+      unanswered.forEach(partWith);
       await delay(graceMs);
       await door.stop();
       await closeServer(server).finally(() => sending.agent.destroy());
     },
   };
+}
+
+/** Lets the answer be its connection's last. Between two requests it would be too late: a client that is about to send its next one would find the connection gone. */
+function partWith(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
 /** Half an app is none: its links open, and what comes back cannot be exchanged. */
