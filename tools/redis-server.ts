@@ -5,12 +5,11 @@ import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
 
 export type RedisServer = { url: string; pid: number; stop: () => Promise<void> };
 
-/** Starts a Redis that keeps nothing on disk, for tests, on a free port unless given one; null where redis-server is not installed. */
+/** Starts a Redis that keeps nothing on disk, for tests, on a free port unless given one; null where redis-server is not installed. It is of the starter's process group, and goes with it. */
 export async function startRedis(givenPort?: number): Promise<RedisServer | null> {
   const port = givenPort ?? (await findFreePort());
   const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
-  // Detached: a Ctrl-C ends the tests first and their servers last.
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true, cwd: '/' });
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
   const isThere = await new Promise<boolean>((resolve, reject) => {
     child.once('spawn', () => resolve(true));
     child.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? resolve(false) : reject(error)));

@@ -12,6 +12,9 @@ import { reportTap, type Tally } from './tap-report.ts';
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 const NO_REDIS = 'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
+/** A run in which nothing is heard for as long has come to stand, in milliseconds: no test may take so long, and ava ends what is silent for less, but only by a signal that a process may overhear. */
+const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 400) * 1000;
+
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Runs ava against servers of this run's own; its arguments are ours. A run that was interrupted has failed. */
@@ -52,18 +55,26 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
     detached: true,
   });
   const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve));
-  interrupted.addEventListener('abort', () => endGroup(child.pid));
+  interrupted.addEventListener('abort', () => endGroup(child.pid, 'SIGTERM'));
+  const silence = setTimeout(() => {
+    print(`Nothing was heard for ${SILENCE_MS / 1000} s: the run is ended`);
+    endGroup(child.pid, 'SIGKILL');
+  }, SILENCE_MS);
+  child.stdout.on('data', () => silence.refresh());
   const tally = await reportTap(createInterface({ input: child.stdout }), print);
+  clearTimeout(silence);
   const isClean = (await status) === 0 && !interrupted.aborted;
+  if (endGroup(child.pid, 'SIGKILL')) print('Processes of the tests were still there after them: they are ended');
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
 }
 
-/** Ends all processes of a group; one that is gone already is no failure. */
-function endGroup(leaderPid: number | undefined): void {
+/** Sends a signal to all processes of a group; false = there is none any more. */
+function endGroup(leaderPid: number | undefined, signal: NodeJS.Signals): boolean {
   try {
-    if (leaderPid !== undefined) process.kill(-leaderPid, 'SIGTERM');
+    return leaderPid !== undefined && process.kill(-leaderPid, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    throw error;
   }
 }
 

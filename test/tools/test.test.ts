@@ -12,7 +12,7 @@ import { until } from '../helpers/until.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Runs the test command in a project of its own with these test files; its temporary directory shows what it leaves behind. */
-async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; onStarted?: (pid: number, said: string) => void } = {}) {
+async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; silenceSeconds?: number; onStarted?: (pid: number, said: string) => void } = {}) {
   const project = await mkdtemp(join(tmpdir(), 'spotcheck-runner-'));
   t.teardown(() => rm(project, { recursive: true, force: true }));
   const temporary = join(project, 'tmp');
@@ -24,7 +24,7 @@ async function runProject(t: ExecutionContext, files: Record<string, string>, op
   for (const [name, code] of Object.entries(files)) await writeFile(join(project, 'test', name), `import test from 'ava';\n${code}`);
   const child = spawn(process.execPath, [join(ROOT, 'tools', 'test.ts'), ...(options.args ?? [])], {
     cwd: project,
-    env: { ...process.env, TMPDIR: temporary, ...(options.path === undefined ? {} : { PATH: options.path }) },
+    env: { ...process.env, TMPDIR: temporary, ...(options.path === undefined ? {} : { PATH: options.path }), ...(options.silenceSeconds !== undefined && { TEST_SILENCE_SECONDS: `${options.silenceSeconds}` }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stderr.on('data', (chunk: Buffer) => {
@@ -60,6 +60,20 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
 test('a test that runs out of time counts as failed', async (t) => {
   const run = await runProject(t, { 'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));` });
   t.regex(run.last ?? '', /^0 passed, [1-9]\d* failed$/);
+  t.like(run, { status: 1, leftBehind: [] });
+});
+
+test('a test file that does not end when it is told to does not hold the run up', async (t) => {
+  const files = { 'stays.js': `process.on('SIGTERM', () => undefined); test('stays', (t) => { setInterval(() => undefined, 1000); t.pass(); });` };
+  const run = await runProject(t, files, { silenceSeconds: 6 });
+  t.true(run.output.includes('\nNothing was heard for 6 s: the run is ended\n'), run.output);
+  t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
+});
+
+test('what a test file leaves behind ends with the run', async (t) => {
+  const code = `import { spawn } from 'node:child_process'; test('leaves', (t) => { const { pid } = spawn('sleep', ['600'], { stdio: 'ignore' }); console.log('left', pid); t.pass(); process.nextTick(() => process.kill(process.pid, 'SIGKILL')); });`;
+  const run = await runProject(t, { 'leaves.js': code });
+  t.true(run.output.includes('\nProcesses of the tests were still there after them: they are ended\n'), run.output);
   t.like(run, { status: 1, leftBehind: [] });
 });
 
