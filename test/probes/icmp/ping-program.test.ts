@@ -8,8 +8,8 @@ import { openPingProgram } from '../../../probes/icmp/ping-program.ts';
 import { until } from '../../helpers/until.ts';
 
 const ANSWERS = `printf '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms\\n1 packets transmitted, 1 received\\n'`;
-/** What a real ping does when it is interrupted. The sleep goes on by itself, so that the shell hears the signal at once. */
-const WAITS_IN_SILENCE = `trap 'echo "3 packets transmitted, 0 received"; exit 1' INT\nsleep 10 >/dev/null 2>&1 &\nwait`;
+/** What a real ping does when it is interrupted. The sleep is beside the shell, which hears the signal at once so, and takes it along. */
+const WAITS_IN_SILENCE = `trap 'kill $!; wait $!; echo "3 packets transmitted, 0 received"; exit 1' INT\nsleep 10 >/dev/null 2>&1 &\nwait`;
 
 /** A program in the system's place: it answers for loopback, as the trial at the start asks it, and does as told for any other address. */
 async function startProgram(t: ExecutionContext, otherwise: (directory: string) => string) {
