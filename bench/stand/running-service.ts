@@ -20,11 +20,17 @@ export function startWeb(stand: Stand, env: Record<string, string>): Promise<Ser
   return start(stand, ['--max-semi-space-size=64', 'api/main.ts'], env);
 }
 
+/** Starts one of the worker processes alone, as the Procfile does. */
+export function startWorker(stand: Stand, name: string, env: Record<string, string>): Promise<Service> {
+  return start(stand, ['workers/main.ts', name], env);
+}
+
+/** `PORT` is where the API answers, `METRICS_PORT` where a worker does: the one of the two that a process knows. */
 async function start(stand: Stand, args: readonly string[], env: Record<string, string>): Promise<Service> {
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAt = performance.now();
-  const program = startProgram(stand, args, { ...env, PORT: String(port) });
+  const program = startProgram(stand, args, { ...env, PORT: String(port), METRICS_PORT: String(port) });
   await untilReady(url, program);
   return { program, url, readyAfterMs: performance.now() - startedAt, scrape: async () => readScrape(await (await fetch(`${url}/metrics`)).text()) };
 }

@@ -24,6 +24,9 @@ const JOBS_AT_ONCE = 300;
 /** Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. */
 const PROBES_AT_ONCE = 2000;
 
+/** Probes begun in one turn of the event loop: some 20 ms of work. */
+const PROBES_PER_TURN = 50;
+
 /** Looks that are taken together: what a killed worker had taken waits for its tick. */
 const LOOKS_AT_ONCE = 500;
 
@@ -57,7 +60,7 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     search: createPatternSearch(),
     watchStalls: createStallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
-    gate: createGate(PROBES_AT_ONCE),
+    gate: createGate({ width: PROBES_AT_ONCE, perTurn: PROBES_PER_TURN }),
     batcher: createResultBatcher({ ...BATCH, submit: (results) => queues.enqueueResults(results), pause: (ms) => sleep(ms) }),
     now,
     waitUntil: (atMs: number) => untilMoment(atMs, now),

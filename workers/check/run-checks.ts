@@ -41,11 +41,15 @@ const MOST_NAMED = 20;
 /** An operator's mistake that can be mended, and no fault of the target's. */
 const UNREADABLE: Judgement = { verdict: 'none', cause: null, reason: 'The secrets of this monitor cannot be read with the present SECRET_KEYS' };
 
-/** Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results on. */
+/**
+ * Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results on. Where more is due
+ * than can be run, every monitor has one place in the line, so that all of them come to their turns equally often.
+ */
 export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
+  const line: Line = new Map();
   return async (place, phaseBeginsAtMs) => {
     const due = await dependencies.listDueChecks(place);
-    const outcomes = await Promise.all(due.map((check) => keepTick(check, { place, phaseBeginsAtMs }, dependencies)));
+    const outcomes = await Promise.all(due.map((check) => keepTick(check, { place, phaseBeginsAtMs, line }, dependencies)));
     return summarise(outcomes);
   };
 }
@@ -55,30 +59,45 @@ export function createLooker(takeLooks: (agentNo: number) => Promise<DueCheck[]>
   return async (agentNo) => {
     const outcomes: CheckedOutcome[] = [];
     for (let due = await takeLooks(agentNo); due.length > 0; due = await takeLooks(agentNo)) {
-      outcomes.push(...(await Promise.all(due.map((check) => runCheck(check, { agentNo, dueAtMs: dependencies.now(), intervalSeconds: null }, dependencies)))));
+      outcomes.push(...(await Promise.all(due.map((check) => runCheck({ check, agentNo, dueAtMs: dependencies.now(), intervalSeconds: null }, dependencies)))));
     }
     return summarise(outcomes);
   };
 }
 
-type Tick = { place: SchedulePhase; phaseBeginsAtMs: number };
+/** A check and the moment for which it is planned; `intervalSeconds` is null for a look between two ticks: a good one keeps no phases. */
+type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
+
+/** Ticks that wait for their turn, by their monitors' numbers. */
+type Line = Map<number, Due>;
+
+type Tick = { place: SchedulePhase; phaseBeginsAtMs: number; line: Line };
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
-/** Null when the tick came so late that the next one is nearer. */
-async function keepTick(check: DueCheck, { place, phaseBeginsAtMs }: Tick, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
+/** Null when the tick came so late that the next one is nearer, and when an earlier one of the monitor still waits: that one is run in its stead. */
+async function keepTick(check: DueCheck, { place, phaseBeginsAtMs, line }: Tick, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
   const { intervalSeconds, agentNo } = place;
   const dueAtMs = phaseBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
   const startAtMs = planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
   if (startAtMs === null) return null;
   await dependencies.waitUntil(startAtMs);
-  return await runCheck(check, { agentNo, dueAtMs, intervalSeconds }, dependencies);
+  const due: Due = { check, agentNo, dueAtMs, intervalSeconds };
+  const before = line.get(check.monitorNo);
+  if (before !== undefined) {
+    Object.assign(before, due);
+    return null;
+  }
+  line.set(check.monitorNo, due);
+  return await runCheck(due, dependencies, () => line.delete(check.monitorNo));
 }
 
-/** `intervalSeconds` is null for a look between two ticks: a good one keeps no phases. */
-type Due = { agentNo: number; dueAtMs: number; intervalSeconds: number | null };
-
-async function runCheck(check: DueCheck, { agentNo, dueAtMs, intervalSeconds }: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
-  const { startedAtMs, observation, judgement: measured } = await dependencies.gate(() => measure(check, dependencies));
+/** Runs a check when its turn comes. `onTurn` is told of that; until then `due` may still become a newer one of the same monitor. */
+async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>, onTurn: () => void = () => undefined): Promise<CheckedOutcome> {
+  const { startedAtMs, observation, judgement: measured } = await dependencies.gate(() => {
+    onTurn();
+    return measure(due.check, dependencies);
+  });
+  const { check, agentNo, dueAtMs, intervalSeconds } = due;
   const { selfCheck } = dependencies;
   const judgement = selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
   const { verdict } = judgement;

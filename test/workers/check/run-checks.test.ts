@@ -54,7 +54,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     search: () => false,
     watchStalls: async (work) => ({ result: await work(), stalledMs: 0 }),
     selfCheck: null,
-    gate: createGate(10),
+    gate: createGate({ width: 10, perTurn: 10 }),
     batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 100, pause: () => Promise.resolve() }),
     now: () => nowMs,
     waitUntil(atMs) {
@@ -201,26 +201,30 @@ test('a batch that the queue refuses is offered again until it takes it', async 
   t.deepEqual(pauses, [1000, 1000, 1000]);
 });
 
-test('a gate lets so many pass at once and the others in order', async (t) => {
-  const gate = createGate(2);
-  const log: string[] = [];
-  let inside = 0;
-  const work = (name: string) => () => {
-    inside += 1;
-    log.push(`${name}:${inside}`);
-    return new Promise<void>((resolve) => setImmediate(() => {
-      inside -= 1;
-      resolve();
-    }));
-  };
-  await Promise.all(['a', 'b', 'c', 'd'].map((name) => gate(work(name))));
-  t.deepEqual(log.map((entry) => entry[0]), ['a', 'b', 'c', 'd']);
-  t.true(log.every((entry) => Number(entry.at(-1)) <= 2));
-});
-
 test('a timeout while this process stood still is no vote', async (t) => {
   const { check, completed } = checkerAt(PHASE_MS - 300, { probe: () => Promise.resolve(TIMED_OUT), watchStalls: async (work) => ({ result: await work(), stalledMs: 60_000 }) });
   await check(PLACE, PHASE_MS);
   t.deepEqual(completed.map(({ result }) => result.verdict), ['none', 'none', 'none']);
   t.regex(completed[0]?.result.reason ?? '', /held up itself/);
+});
+
+test('a monitor that still waits for its turn keeps its one place in the line, and is then checked for its newest tick', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const probe = async () => {
+    begun.resolve();
+    await release.promise;
+    return answered(200);
+  };
+  const { check, submitted } = checkerAt(PHASE_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
+  const first = check(PLACE, PHASE_MS);
+  await begun.promise;
+  const second = check(PLACE, PHASE_MS + 60_000);
+  const third = check(PLACE, PHASE_MS + 120_000);
+  t.like(await third, { checks: 0, dropped: 3 });
+  release.resolve();
+  t.like(await first, { checks: 3, dropped: 0 });
+  t.like(await second, { checks: 1, dropped: 2 });
+  const ticks = submitted.flat().map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - PHASE_MS) / 60_000)]);
+  t.deepEqual(ticks, [[1, 0], [2, 2], [3, 2], [1, 2]]);
 });

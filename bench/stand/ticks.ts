@@ -1,0 +1,25 @@
+import type { Database } from '../../models/database.ts';
+import { runWith } from '../../models/sql.ts';
+import { monitorId } from './monitors.ts';
+
+/** Monitors 1 to n over a window of whole intervals, in Unix milliseconds: every one of them is due once in each. */
+export type TickWindow = { monitors: number; intervalSeconds: number; fromMs: number; toMs: number };
+
+/** `missed` counts pairs of a monitor and an interval without a result; `fewest` and `most` are the intervals that one monitor was checked in. */
+export type TickCount = { due: number; missed: number; fewest: number; most: number };
+
+/** Counts the stored results of a window by their due times, monitor by monitor and interval by interval. */
+export async function countTicks(database: Database, { monitors, intervalSeconds, fromMs, toMs }: TickWindow): Promise<TickCount> {
+  const everyMs = intervalSeconds * 1000;
+  const [row] = await runWith(database)<{ kept: number; fewest: number; most: number }>(
+    `SELECT sum(kept)::int AS kept, min(kept)::int AS fewest, max(kept)::int AS most FROM (
+       SELECT m.no, count(DISTINCT (r.due_at - $1::bigint) / $3::int) AS kept
+       FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no AND r.due_at >= $1 AND r.due_at < $2
+       WHERE m.id BETWEEN $4 AND $5 GROUP BY m.no
+     ) t`,
+    [fromMs, toMs, everyMs, monitorId(1), monitorId(monitors)],
+  );
+  const { kept = 0, fewest = 0, most = 0 } = row ?? {};
+  const due = (monitors * (toMs - fromMs)) / everyMs;
+  return { due, missed: due - kept, fewest, most };
+}
