@@ -135,7 +135,7 @@ test('a server restored from a backup of nine days ago, without its queues: sche
   receiver.answer.status = 204;
   target.status = 200;
   const before = told(receiver).length;
-  const recovered = nextEvent(receiver, 'monitor.up', 30_000);
+  const recovered = nextEvent(receiver, 'monitor.up');
   const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
   await recovered;
   await until(() => program.output().includes('heartbeats.forgiven'));

@@ -52,7 +52,7 @@ for (const backend of listQueueBackends()) {
       target.health.status = 503;
       await wire.mend();
 
-      await nextEvent(receiver, 'monitor.down', 25_000);
+      await nextEvent(receiver, 'monitor.down');
       await until(async () => (await fetch(`${fleet.url}/readyz`)).status === 200);
       t.is((await fleet.call('GET', '/monitors')).status, 200);
       for (const program of fleet.programs) t.is(program.child.exitCode, null, program.output());
@@ -70,7 +70,7 @@ test('an embedded database that is killed comes back by itself, and the alert of
   await watchTarget(call, { receiver, target: target.url() });
   await up;
 
-  const down = nextEvent(receiver, 'monitor.down', 25_000);
+  const down = nextEvent(receiver, 'monitor.down');
   const killed = await postmasterPid(dataDir);
   target.health.status = 503;
   process.kill(killed, 'SIGKILL');

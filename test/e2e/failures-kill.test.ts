@@ -10,8 +10,8 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 
 const MONITORS = 20;
 
-/** What a kill may delay an alert by, in milliseconds: a lock or a claim, the look for expired ones, and the repeat. */
-const DELAY_MS = 30_000;
+/** What a kill may delay an alert by, in milliseconds: a lock or a claim, the look for expired ones, and the repeat, and as much again for a busy machine. */
+const DELAY_MS = 60_000;
 
 /** Who is killed while the result of a probe is on its way through the fleet, round by round. */
 const ROUNDS: readonly (readonly FleetProcess[])[] = [['evaluate'], ['check', 'maintain'], ['evaluate', 'deliver'], ['check', 'evaluate', 'clock'], ['deliver', 'web']];

@@ -13,7 +13,7 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 const WORST_MS = 6500;
 
 /** Within this the schedules are whole again, in milliseconds. */
-const MENDED_MS = 30_000;
+const MENDED_MS = 60_000;
 
 async function ownDatabase(t: ExecutionContext): Promise<string> {
   const { databaseUrl, drop } = await createTestDatabase();
