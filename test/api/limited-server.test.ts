@@ -5,15 +5,16 @@ import test, { type ExecutionContext } from 'ava';
 import { createLimitedServer, type ConnectionLimits } from '../../api/limited-server.ts';
 import { answerUnreadable } from '../../api/unreadable-request.ts';
 
-const PATIENT: ConnectionLimits = { headersMs: 60_000, requestMs: 60_000, silenceMs: 60_000, lookEveryMs: 50 };
+const PATIENT: ConnectionLimits = { headersMs: 60_000, requestMs: 60_000, silenceMs: 60_000, idleMs: 60_000, lookEveryMs: 50 };
 
 /** What fills every buffer on the way. */
 const LONG = Buffer.alloc(32 * 1024 * 1024);
 
-async function open(t: ExecutionContext, limits: Partial<ConnectionLimits>): Promise<Socket> {
+/** With the given limits and none besides; with those of the service where there are none. */
+async function open(t: ExecutionContext, limits?: Partial<ConnectionLimits>): Promise<Socket> {
   const server = createLimitedServer((request, response) => {
     request.resume().once('end', () => response.end(request.url === '/long' ? LONG : 'ok'));
-  }, { ...PATIENT, ...limits });
+  }, limits && { ...PATIENT, ...limits });
   answerUnreadable(server, (prefix) => `${prefix}_1`);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -67,4 +68,18 @@ test('a client in good order keeps its connection for the next request', async (
     const [answer]: Buffer[] = await once(socket, 'data');
     t.regex(String(answer), /^HTTP\/1\.1 200 OK[^]*ok$/);
   }
+});
+
+test('a connection that is idle for longer than between two requests is closed', async (t) => {
+  const socket = await open(t, { idleMs: 100 });
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.regex(await text(socket), /^HTTP\/1\.1 200 OK[^]*ok$/);
+});
+
+test('idle connections are kept for longer than load balancers keep theirs', async (t) => {
+  const socket = await open(t);
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const [answer]: Buffer[] = await once(socket, 'data');
+  const [, seconds] = /^Keep-Alive: timeout=(\d+)\r$/m.exec(String(answer)) ?? [];
+  t.true(Number(seconds) > 60, String(answer));
 });
