@@ -9,6 +9,6 @@ export default {
   workerThreads: false,
   require: ['./test/helpers/stragglers.ts'],
   // Of silence in the whole run, in which several long tests may be under way.
-  timeout: '120s',
+  timeout: '240s',
   sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1),
 };
