@@ -6,6 +6,7 @@ import type { Vote } from '../core/verdict.ts';
 /** What the workers count. Names are a contract with dashboards. */
 export type WorkerMetrics = {
   checkCompleted(check: { type: MonitorType; verdict: Vote; latenessMs: number }): void;
+  checksDropped(count: number): void;
   resultsStored(stored: { count: number; lagMs: number }): void;
   transitioned(to: string): void;
   deliveryAttempted(outcome: string, durationMs: number): void;
@@ -24,6 +25,7 @@ export type WorkerMetrics = {
 export function createWorkerMetrics(registry: Registry): WorkerMetrics {
   const registers = [registry];
   const checks = new Counter({ name: 'spotcheck_checks_total', help: 'Checks by monitor type and verdict', labelNames: ['type', 'verdict'], registers });
+  const dropped = new Counter({ name: 'spotcheck_checks_dropped_total', help: 'Checks left out because the next one of their monitor was nearer, or due already', registers });
   const lateness = new Histogram({
     name: 'spotcheck_check_lateness_seconds',
     help: 'Start of a probe minus its due time',
@@ -56,6 +58,9 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
     checkCompleted({ type, verdict, latenessMs }) {
       checks.inc({ type, verdict });
       lateness.observe(Math.max(0, latenessMs) / 1000);
+    },
+    checksDropped(count) {
+      dropped.inc(count);
     },
     resultsStored({ count, lagMs }) {
       stored.inc(count);

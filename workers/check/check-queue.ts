@@ -21,7 +21,7 @@ import { createChecker, createLooker, type CompletedCheck } from './run-checks.t
 /** Ticks in hand at a time: they mostly wait for their probes' moments. */
 const JOBS_AT_ONCE = 300;
 
-/** Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. */
+/** Probes under way at a time; beyond that they start late rather than exhaust the machine's sockets. Where as many wait besides, ticks read no more of them. */
 const PROBES_AT_ONCE = 2000;
 
 /** Probes begun in one turn of the event loop: some 20 ms of work. */
@@ -76,6 +76,7 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
   const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }), dependencies);
   const work = async ({ data, id = '' }: Job<CheckJob | LookJob>) => {
     const outcome = await ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));
+    metrics.checksDropped(outcome.dropped);
     if (outcome.checks > 0) await noteDoing('checks', now());
     return outcome;
   };

@@ -14,6 +14,7 @@ import type { StallWatch } from '../../probes/stall-watch.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { Gate } from './gate.ts';
 import type { ResultBatcher } from './result-batcher.ts';
+import { createTickLine, type Tick } from './tick-line.ts';
 
 /** A finished check, for metrics, the debug log and certificates; the observation is null where there was none. Lateness is the start minus the due time, in milliseconds. */
 export type CompletedCheck = { check: DueCheck; result: ResultPayload; observation: Observation | null; latenessMs: number };
@@ -43,14 +44,19 @@ const UNREADABLE: Judgement = { verdict: 'none', cause: null, reason: 'The secre
 
 /**
  * Makes the work of one tick: reads who stands in the phase, starts each probe at its own due time, hands the results on. Where more is due
- * than can be run, every monitor has one place in the line, so that all of them come to their turns equally often.
+ * than can be run, a phase waits in the line, and is then checked for its newest tick.
  */
 export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
-  const line: Line = new Map();
+  const { gate, listDueChecks } = dependencies;
+  const line = createTickLine(gate);
   return async (place, phaseBeginsAtMs) => {
-    const due = await dependencies.listDueChecks(place);
-    const outcomes = await Promise.all(due.map((check) => keepTick(check, { place, phaseBeginsAtMs, line }, dependencies)));
-    return summarise(outcomes);
+    const begun = await line(phaseKey(place), phaseBeginsAtMs, async (tick) => {
+      const due = await listDueChecks(place);
+      return { passedOver: tick.passedOver * due.length, outcomes: due.map((check) => keepTick(check, { place, tick }, dependencies)) };
+    });
+    if (begun === null) return summarise([]);
+    const outcomes = await Promise.all(begun.outcomes);
+    return summarise(outcomes, begun.passedOver);
   };
 }
 
@@ -68,35 +74,20 @@ export function createLooker(takeLooks: (agentNo: number) => Promise<DueCheck[]>
 /** A check and the moment for which it is planned; `intervalSeconds` is null for a look between two ticks: a good one keeps no phases. */
 type Due = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
-/** Ticks that wait for their turn, by their monitors' numbers. */
-type Line = Map<number, Due>;
-
-type Tick = { place: SchedulePhase; phaseBeginsAtMs: number; line: Line };
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
-/** Null when the tick came so late that the next one is nearer, and when an earlier one of the monitor still waits: that one is run in its stead. */
-async function keepTick(check: DueCheck, { place, phaseBeginsAtMs, line }: Tick, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
+/** Null when the tick came so late that the next one is nearer. One that waited in the line is run at once: those who come after it wait there too. */
+async function keepTick(check: DueCheck, { place, tick }: { place: SchedulePhase; tick: Tick }, dependencies: CheckerDependencies): Promise<CheckedOutcome> {
   const { intervalSeconds, agentNo } = place;
-  const dueAtMs = phaseBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
-  const startAtMs = planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
+  const dueAtMs = tick.phaseBeginsAtMs + startOffsetMs(intervalSeconds, check.monitorNo);
+  const startAtMs = tick.hasWaited ? dueAtMs : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, dependencies.now());
   if (startAtMs === null) return null;
   await dependencies.waitUntil(startAtMs);
-  const due: Due = { check, agentNo, dueAtMs, intervalSeconds };
-  const before = line.get(check.monitorNo);
-  if (before !== undefined) {
-    Object.assign(before, due);
-    return null;
-  }
-  line.set(check.monitorNo, due);
-  return await runCheck(due, dependencies, () => line.delete(check.monitorNo));
+  return await runCheck({ check, agentNo, dueAtMs, intervalSeconds }, dependencies);
 }
 
-/** Runs a check when its turn comes. `onTurn` is told of that; until then `due` may still become a newer one of the same monitor. */
-async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>, onTurn: () => void = () => undefined): Promise<CheckedOutcome> {
-  const { startedAtMs, observation, judgement: measured } = await dependencies.gate(() => {
-    onTurn();
-    return measure(due.check, dependencies);
-  });
+async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
+  const { startedAtMs, observation, judgement: measured } = await dependencies.gate.pass(() => measure(due.check, dependencies));
   const { check, agentNo, dueAtMs, intervalSeconds } = due;
   const { selfCheck } = dependencies;
   const judgement = selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
@@ -137,7 +128,12 @@ async function measure(
   }
 }
 
-function summarise(outcomes: readonly CheckedOutcome[]): CheckOutcome {
+function phaseKey({ agentNo, intervalSeconds, phase }: SchedulePhase): string {
+  return `${agentNo} ${intervalSeconds} ${phase}`;
+}
+
+/** `passedOver` checks are of ticks that waited so long that newer ones took their places. */
+function summarise(outcomes: readonly CheckedOutcome[], passedOver = 0): CheckOutcome {
   const done = outcomes.filter((outcome) => outcome !== null);
   const count = (verdict: ResultPayload['verdict']) => done.filter(({ result }) => result.verdict === verdict).length;
   return {
@@ -146,7 +142,7 @@ function summarise(outcomes: readonly CheckedOutcome[]): CheckOutcome {
     degraded: count('degraded'),
     down: count('down'),
     none: count('none'),
-    dropped: outcomes.length - done.length,
+    dropped: outcomes.length - done.length + passedOver,
     monitors: done.slice(0, MOST_NAMED).map(({ name, result }) => `${name}: ${result.verdict}${result.reason === null ? '' : `, ${result.reason}`}`),
   };
 }

@@ -208,7 +208,7 @@ test('a timeout while this process stood still is no vote', async (t) => {
   t.regex(completed[0]?.result.reason ?? '', /held up itself/);
 });
 
-test('a monitor that still waits for its turn keeps its one place in the line, and is then checked for its newest tick', async (t) => {
+test('a phase that waits for its turn keeps its one place in the line, and is then checked for its newest tick, however late that is', async (t) => {
   const begun = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const probe = async () => {
@@ -219,12 +219,14 @@ test('a monitor that still waits for its turn keeps its one place in the line, a
   const { check, submitted } = checkerAt(PHASE_MS - 300, { gate: createGate({ width: 1, perTurn: 10 }), probe });
   const first = check(PLACE, PHASE_MS);
   await begun.promise;
+  const other = check({ ...PLACE, phase: 1 }, PHASE_MS + 250);
   const second = check(PLACE, PHASE_MS + 60_000);
-  const third = check(PLACE, PHASE_MS + 120_000);
-  t.like(await third, { checks: 0, dropped: 3 });
+  t.like(await check(PLACE, PHASE_MS + 120_000), { checks: 0, dropped: 0 });
+  t.like(await check(PLACE, PHASE_MS + 180_000), { checks: 0, dropped: 0 });
   release.resolve();
   t.like(await first, { checks: 3, dropped: 0 });
-  t.like(await second, { checks: 1, dropped: 2 });
+  t.like(await other, { checks: 3, dropped: 0 });
+  t.like(await second, { checks: 3, dropped: 6 });
   const ticks = submitted.flat().map(({ monitorNo, dueAtMs }) => [monitorNo, Math.floor((dueAtMs - PHASE_MS) / 60_000)]);
-  t.deepEqual(ticks, [[1, 0], [2, 2], [3, 2], [1, 2]]);
+  t.deepEqual(ticks, [[1, 0], [2, 0], [3, 0], [1, 0], [2, 0], [3, 0], [1, 3], [2, 3], [3, 3]]);
 });

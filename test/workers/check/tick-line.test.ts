@@ -1,0 +1,63 @@
+import test from 'ava';
+import { createTickLine, type Tick } from '../../../workers/check/tick-line.ts';
+
+/** A hall that is full until it is told otherwise; letting one in fills it again. */
+function fullHall() {
+  let open = Promise.withResolvers<void>();
+  return {
+    hall: { isFull: () => true, room: () => open.promise },
+    /** Lets the next one in, and waits until it has been. */
+    async letOneIn() {
+      const before = open;
+      open = Promise.withResolvers();
+      before.resolve();
+      await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
+    },
+  };
+}
+
+const echo = (tick: Tick): Promise<Tick> => Promise.resolve({ ...tick });
+
+test('where there is room a tick begins at once', async (t) => {
+  const line = createTickLine({ isFull: () => false, room: () => Promise.resolve() });
+  t.deepEqual(await line('a', 1, echo), { phaseBeginsAtMs: 1, passedOver: 0, hasWaited: false });
+});
+
+test('ticks begin in the order in which their phases came, one for each room there is', async (t) => {
+  const { hall, letOneIn } = fullHall();
+  const line = createTickLine(hall);
+  const begun: string[] = [];
+  const all = ['a', 'b', 'c'].map((phase) => line(phase, 1, (tick) => Promise.resolve([tick, begun.push(phase)])));
+  for (const expected of [['a'], ['a', 'b'], ['a', 'b', 'c']]) {
+    await letOneIn();
+    t.deepEqual(begun, expected);
+  }
+  await Promise.all(all);
+});
+
+test('a newer tick takes the place of the one that waits, whose caller does its work', async (t) => {
+  const { hall, letOneIn } = fullHall();
+  const line = createTickLine(hall);
+  const [a, b] = [line('a', 1, echo), line('b', 2, echo)];
+  t.is(await line('a', 60, echo), null);
+  t.is(await line('a', 120, echo), null);
+  await letOneIn();
+  t.deepEqual(await a, { phaseBeginsAtMs: 120, passedOver: 2, hasWaited: true });
+  const again = line('a', 180, echo);
+  await letOneIn();
+  t.deepEqual(await b, { phaseBeginsAtMs: 2, passedOver: 0, hasWaited: true });
+  await letOneIn();
+  t.deepEqual(await again, { phaseBeginsAtMs: 180, passedOver: 0, hasWaited: true });
+});
+
+test('a tick that cannot begin tells its caller, and holds nobody up', async (t) => {
+  const { hall, letOneIn } = fullHall();
+  const line = createTickLine(hall);
+  const broken = line('a', 1, () => Promise.reject(new Error('the database is away')));
+  const next = line('b', 2, echo);
+  const refusal = t.throwsAsync(broken, { message: 'the database is away' });
+  await letOneIn();
+  await letOneIn();
+  await refusal;
+  t.like(await next, { phaseBeginsAtMs: 2 });
+});
