@@ -54,11 +54,29 @@ export async function createMonitor(
   });
 }
 
-/** One monitor of a tenant with the ids of its sources, sorted; null when the tenant has no such monitor. */
-export async function findMonitor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<{ monitor: Monitor; agentIds: string[] } | null> {
-  const record = await database.records.monitors.findOne({ where: { tenantId, id } });
-  if (record === null) return null;
-  return { monitor: monitorOf(record), agentIds: await listSourceIds(database, record.no) };
+/** A monitor with the ids of its sources, sorted; `hasOwnSources` = customers' agents are among them. */
+export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources: boolean };
+
+/** One monitor of a tenant, in one prepared statement: no read is as frequent. Null when the tenant has no such monitor. */
+export async function findMonitor({ pool }: Pick<Database, 'pool'>, { tenantId, id }: { tenantId: string; id: string }): Promise<FoundMonitor | null> {
+  const { rows } = await pool.query<Monitor & { agentIds: string[]; hasOwnSources: boolean }>({
+    name: 'find-monitor',
+    text: `SELECT no, id, tenant_id AS "tenantId", name, type, target, interval_seconds AS "intervalSeconds", timeout_ms AS "timeoutMs", method,
+                  expected_status AS "expectedStatus", body_match AS "bodyMatch", follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
+                  up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources", heartbeat_grace_seconds AS "heartbeatGraceSeconds",
+                  sla_target AS "slaTarget", check_spec AS "checkSpec", checks_version AS "checksVersion", enabled, state, state_since AS "stateSinceMs",
+                  created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
+           FROM monitors m, LATERAL (
+             SELECT coalesce(array_agg(a.id ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds", coalesce(bool_or(a.kind = 'tenant'), false) AS "hasOwnSources"
+             FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no
+           ) AS sources
+           WHERE m.id = $1 AND m.tenant_id = $2`,
+    values: [id, tenantId],
+  });
+  const [found] = rows;
+  if (found === undefined) return null;
+  const { agentIds, hasOwnSources, ...monitor } = found;
+  return { monitor, agentIds, hasOwnSources };
 }
 
 /** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */

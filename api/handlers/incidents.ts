@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { listIncidents } from '../../models/history.ts';
-import { findMonitor } from '../../models/monitors.ts';
+import { findMeasuredMonitor } from '../../models/monitors.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { cutPage, readPage } from '../pagination.ts';
@@ -25,7 +25,7 @@ export function listIncidentsHandler(dependencies: ApiDependencies): RequestHand
 export function listMonitorIncidentsHandler(dependencies: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const id = idOf(request);
-    const found = await findMonitor(dependencies.database, { tenantId: callerOf(response).tenantId, id });
+    const found = await findMeasuredMonitor(dependencies.database, { tenantId: callerOf(response).tenantId, id });
     if (found === null) throw notFound('monitor', id);
     await answerIncidents(dependencies, { request, response }, id);
   };

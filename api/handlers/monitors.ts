@@ -4,7 +4,7 @@ import { PLAN_LIMITS } from '../../core/plans.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { listUnableSources } from '../../models/agent-work.ts';
-import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor } from '../../models/monitors.ts';
+import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor, type FoundMonitor } from '../../models/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { loadMonitorContext } from '../monitor-context.ts';
@@ -120,8 +120,8 @@ function switchMonitor(dependencies: ApiDependencies, change: Switch): RequestHa
   };
 }
 
-async function answerWithDetail(database: ApiDependencies['database'], { monitor, agentIds }: { monitor: Monitor; agentIds: string[] }, response: Response): Promise<void> {
-  const unable = isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
+async function answerWithDetail(database: ApiDependencies['database'], { monitor, agentIds, hasOwnSources }: FoundMonitor, response: Response): Promise<void> {
+  const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
   response.json(presentMonitorDetail(monitor, { agentIds, unable }, { canWrite: canWrite(response) }));
 }
 
