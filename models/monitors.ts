@@ -129,11 +129,11 @@ export async function updateMonitor(
   decide: (current: LockedMonitor) => MonitorChange | Promise<MonitorChange>,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await inTransaction(database, async (transaction) => {
-    const record = await lockMonitor(database, key, transaction);
-    if (record === null) return null;
+    const locked = await lockMonitor(database, key, transaction);
+    if (locked === null) return null;
+    const { record, agentIds } = locked;
     const current = monitorOf(record);
     const secrets = openSecrets(database, record);
-    const agentIds = await listSourceIds(database, record.no, transaction);
     const change = await decide({ monitor: current, secrets, agentIds });
     const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
     await record.update(
@@ -148,6 +148,7 @@ export async function updateMonitor(
       { transaction },
     );
     const monitor = monitorOf(record);
+    if (checksVersion === current.checksVersion && standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds })) return { monitor, schedule: noScheduleChange() };
     return { monitor, schedule: await place(database, { monitor, agentIds: change.agentIds, isNews: checksVersion > current.checksVersion, nowMs: key.nowMs }, transaction) };
   });
 }
@@ -166,8 +167,9 @@ export async function resumeMonitor(database: Database, key: { tenantId: string;
 export async function deleteMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<ScheduleChange | null> {
   await forgetVendor(database, key);
   return await inTransaction(database, async (transaction) => {
-    const record = await lockMonitor(database, key, transaction);
-    if (record === null) return null;
+    const locked = await lockMonitor(database, key, transaction);
+    if (locked === null) return null;
+    const { record } = locked;
     const run = runWith(database, transaction);
     await resolveDeleted(run, key.id, key.nowMs);
     const schedule = await placeMonitor(run, { monitorNo: record.no, agentNos: [], intervalSeconds: record.intervalSeconds, scheduled: false, isNews: false, nowMs: key.nowMs });
@@ -205,8 +207,9 @@ async function setEnabled(
   enabled: boolean,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   return await inTransaction(database, async (transaction) => {
-    const record = await lockMonitor(database, key, transaction);
-    if (record === null) return null;
+    const locked = await lockMonitor(database, key, transaction);
+    if (locked === null) return null;
+    const { record, agentIds } = locked;
     if (record.enabled === enabled) return { monitor: monitorOf(record), schedule: noScheduleChange() };
     const run = runWith(database, transaction);
     // Of several processes one clock may be behind: a state never begins before the one that it ends (D-43).
@@ -220,18 +223,20 @@ async function setEnabled(
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [record.no]);
     const monitor = monitorOf(record);
-    const agentIds = await listSourceIds(database, record.no, transaction);
     return { monitor, schedule: await place(database, { monitor, agentIds, isNews: enabled, nowMs: key.nowMs }, transaction) };
   });
 }
 
-/** Locks the sources first and then the monitor: the evaluator's order, so that the two never wait for each other. */
-async function lockMonitor(database: Database, key: { tenantId: string; id: string }, transaction: Transaction): Promise<MonitorRecord | null> {
-  await runWith(database, transaction)(
-    `SELECT 1 FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY agent_no FOR UPDATE`,
+/** Locks the sources first and then the monitor: the evaluator's order, so that the two never wait for each other. Gives the sources' agents too, by their ids. */
+async function lockMonitor(database: Database, key: { tenantId: string; id: string }, transaction: Transaction): Promise<{ record: MonitorRecord; agentIds: string[] } | null> {
+  const sources = await runWith(database, transaction)<{ id: string; kind: string }>(
+    `SELECT a.id, a.kind FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+     WHERE s.monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY s.agent_no FOR UPDATE OF s`,
     [key.id, key.tenantId],
   );
-  return await database.records.monitors.findOne({ where: { id: key.id, tenantId: key.tenantId }, transaction, lock: transaction.LOCK.UPDATE });
+  const record = await database.records.monitors.findOne({ where: { id: key.id, tenantId: key.tenantId }, transaction, lock: transaction.LOCK.UPDATE });
+  const agentIds = sources.filter(({ kind }) => kind !== 'service').map(({ id }) => id);
+  return record && { record, agentIds: agentIds.toSorted() };
 }
 
 async function isAtLimit(database: Database, { tenantId, limit }: { tenantId: string; limit: number }, transaction: Transaction): Promise<boolean> {
@@ -258,12 +263,10 @@ async function place(database: Database, { monitor, agentIds, isNews, nowMs }: P
   });
 }
 
-async function listSourceIds(database: Database, monitorNo: number, transaction?: Transaction): Promise<string[]> {
-  const rows = await runWith(database, transaction)<{ id: string }>(
-    `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1 AND a.kind <> 'service' ORDER BY a.id`,
-    [monitorNo],
-  );
-  return rows.map((row) => row.id);
+/** Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's place is its deadline, which has more to it. */
+function standsWhere(now: { monitor: Monitor; agentIds: readonly string[] }, before: { monitor: Monitor; agentIds: readonly string[] }): boolean {
+  const isSame = now.monitor.intervalSeconds === before.monitor.intervalSeconds && isScheduled(now.monitor) === isScheduled(before.monitor);
+  return isSame && now.monitor.type !== 'heartbeat' && String(now.agentIds.toSorted()) === String(before.agentIds);
 }
 
 function monitorOf(record: MonitorRecord): Monitor {

@@ -54,7 +54,8 @@ function readAsked(monitor: MeasuredMonitor, { request, response }: { request: R
     monitor,
     source,
     verdict,
-    fromMs: Math.max(keptFromMs, since === undefined ? 0 : Number(since) * 1000),
+    // Before it was made there is nothing to look through.
+    fromMs: Math.max(keptFromMs, monitor.createdAt * 1000 - CLOCK_SLACK_MS, since === undefined ? 0 : Number(since) * 1000),
     toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((Number(until) + 1) * 1000, nowMs + DAY_MS),
     before: after === null ? null : { atMs: after.at, tie: Number(after.id) },
     limit: limit ?? DEFAULT_LIMIT,
