@@ -125,7 +125,8 @@ function redisBackend({ redisUrls, prefix = 'spotcheck', onError }: QueueBackend
     kind: 'redis',
     redis: producer,
     createQueue: <Data>(name: string) => {
-      const queue = new Queue<Data>(name, { connection: producer, prefix: prefixOf(name), skipWaitingForReady: true });
+      // BullMQ asks for the version once, and where that takes longer than a producer waits its queue refuses everything for good. Workers ask as well, and wait.
+      const queue = new Queue<Data>(name, { connection: producer, prefix: prefixOf(name), skipWaitingForReady: true, skipVersionCheck: true });
       queue.on('error', onError);
       return asCommonQueue<Data>(queue);
     },

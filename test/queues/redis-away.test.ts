@@ -1,0 +1,30 @@
+import test from 'ava';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { startOwnRedis } from '../helpers/redis.ts';
+import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { until } from '../helpers/until.ts';
+
+// One of its own, but where the run has none there is none to be had; the runner says so.
+const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
+
+for (const [what, take] of [['does not answer', 'freeze'], ['is away', 'stop']] as const) {
+  if (isRedisInstalled) test(`a process that starts while Redis ${what} refuses jobs in time, and takes them once it is back`, async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === null) throw new Error('no Redis');
+    await redis[take]();
+    const backend = openQueueBackend({ databaseUrl: '', redisUrls: [redis.url], onError: () => undefined });
+    t.teardown(() => backend.close());
+    const queue = backend.createQueue<{ number: number }>('away');
+    t.teardown(() => queue.close());
+    const startedAt = performance.now();
+    await t.throwsAsync(queue.add('job', { number: 1 }));
+    t.true(performance.now() - startedAt < 20_000);
+    // What a version that is asked for once would have taken.
+    await t.throwsAsync(until(() => backend.isReachable(), { timeoutMs: 6000 }));
+    await (take === 'freeze' ? redis.thaw() : redis.start());
+    await until(() => backend.isReachable());
+    const job = await queue.add('job', { number: 2 });
+    t.like(await queue.getJob(job.id ?? ''), { data: { number: 2 } });
+    t.is(await job.getState(), 'waiting');
+  });
+}
