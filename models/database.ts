@@ -25,13 +25,14 @@ export type DatabaseOptions = {
   secrets: SecretBox;
   /** Connections each of the two pools may hold; default 5. */
   poolSize?: number;
+  /** How long a caller waits for a connection before the request fails as "database away", in milliseconds; default 5 s. */
+  acquireTimeoutMs?: number;
   /** How long a caller waits for the answer to one statement, in milliseconds; default 35 s, longer than PostgreSQL lets it run. */
   queryTimeoutMs?: number;
   /** Told of errors of idle connections, so that a restart of PostgreSQL never ends the process. */
   onError?: (error: Error) => void;
 };
 
-/** How long a caller waits for a connection before the request fails as "database away", in milliseconds. */
 const ACQUIRE_TIMEOUT_MS = 5000;
 
 /** A statement that takes longer than this is ended by PostgreSQL, in milliseconds. */
@@ -44,14 +45,14 @@ const CLOSE_TIMEOUT_MS = 5000;
 
 /** Opens both pools; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { poolSize = 5, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
+  const { poolSize = 5, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
   const name = sessionNameOf(options.secrets);
   types.setTypeParser(types.builtins.INT8, Number);
   const pool = new Pool({
     connectionString: options.databaseUrl,
     max: poolSize,
     application_name: name,
-    connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
+    connectionTimeoutMillis: acquireTimeoutMs,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: queryTimeoutMs,
     idleTimeoutMillis: 30_000,
@@ -60,8 +61,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const orm = new Sequelize(options.databaseUrl, {
     dialect: 'postgres',
     logging: false,
-    pool: { max: poolSize, min: 0, acquire: ACQUIRE_TIMEOUT_MS, idle: 30_000 },
-    dialectOptions: { application_name: name, statement_timeout: STATEMENT_TIMEOUT_MS, query_timeout: queryTimeoutMs, connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS },
+    pool: { max: poolSize, min: 0, acquire: acquireTimeoutMs, idle: 30_000 },
+    dialectOptions: { application_name: name, statement_timeout: STATEMENT_TIMEOUT_MS, query_timeout: queryTimeoutMs, connectionTimeoutMillis: acquireTimeoutMs },
     define: { timestamps: false, underscored: true, freezeTableName: true },
   });
   return { orm, pool, secrets: options.secrets, records: defineRecords(orm) };

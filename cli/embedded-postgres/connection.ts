@@ -3,9 +3,11 @@ import { Client } from 'pg';
 
 const POLL_MS = 25;
 
-/** Runs one piece of work on a connection of its own. */
-export async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5000 });
+const CONNECT_TIMEOUT_MS = 5000;
+
+/** Runs one piece of work on a connection of its own, for which it waits 5 s unless told otherwise. */
+export async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>, timeoutMs = CONNECT_TIMEOUT_MS): Promise<T> {
+  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: timeoutMs });
   // A connection that breaks while idle reports here as well; the work's own rejection is what counts.
   client.on('error', () => undefined);
   await client.connect();

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createAgent } from '../../models/agents.ts';
-import { closeDatabase, openDatabase } from '../../models/database.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
+import { closeDatabase } from '../../models/database.ts';
 import { createScheduleNotifier } from '../../queues/schedule-notifier.ts';
 import { reconcile } from '../../workers/maintain/reconcile.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { startService } from '../helpers/running-service.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
@@ -47,7 +46,7 @@ test('a monitor that only a customer\'s agent watches goes from creation to an i
   await until(async () => (await read())['status'] === 'up');
   t.like(listOf(await call('GET', '/incidents'))[0], { status: 'resolved', resolution: 'recovered' });
 
-  const database = openDatabase({ databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  const database = openTestDatabase(databaseUrl);
   t.teardown(() => closeDatabase(database));
   const { rows } = await database.pool.query('SELECT count(*) AS results FROM check_results');
   t.deepEqual(rows, [{ results: 4 }]);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { randomBytes } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -11,15 +10,14 @@ import type { Plan } from '../../core/plans.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { registerSharedAgent } from '../../models/agents.ts';
 import { createApiToken, generateToken } from '../../models/api-tokens.ts';
-import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { closeDatabase } from '../../models/database.ts';
 import type { Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/ids.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { createTenant } from '../../models/tenants.ts';
 import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
 
 /** What one answer was. */
@@ -77,7 +75,7 @@ export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Parti
 
 async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiServer> {
   const { databaseUrl, drop } = await createTestDatabase();
-  const database = openDatabase({ databaseUrl, secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]) });
+  const database = openTestDatabase(databaseUrl);
   const makeId = createIdSource();
   const scheduleChanges: ScheduleChange[] = [];
   const testDeliveries: TestedWebhook[] = [];

@@ -4,12 +4,12 @@ import nock from 'nock';
 import { createChatTest } from '../../api/chat-test.ts';
 import type { Channel } from '../../core/channel.ts';
 import { createChannel, findChannel } from '../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { attemptSlack } from '../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../notifications/slack/sending.ts';
 import { openTelegramSending } from '../../notifications/telegram/sending.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
 const BOT = { botToken: '123:s3cret', apiUrl: 'https://api.telegram.org' };
 const WEBHOOK_PATH = '/services/T1/B1/s3cret';
@@ -23,7 +23,7 @@ test.before(async () => {
   nock.disableNetConnect();
   nock.enableNetConnect('127.0.0.1');
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  database = openTestDatabase(testDatabase.databaseUrl);
 });
 
 test.after.always(async () => {

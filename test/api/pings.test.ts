@@ -16,8 +16,11 @@ type Pinged = { id: string; token: string; pings: () => Promise<Record<string, u
 async function createHeartbeat(api: ApiServer, settings: object = {}, account?: Account): Promise<Pinged> {
   const { owner } = account ?? (await api.account());
   const created = await owner('POST', '/v1/monitors', { name: 'Backup', type: 'heartbeat', ...settings });
+  if (created.status !== 201) throw new Error(`The heartbeat was not created: ${created.text}`);
   const id = String(created.json['id']);
-  const { check_spec: spec } = (await owner('GET', `/v1/monitors/${id}`)).json as { check_spec: { heartbeat: { token: string } } };
+  const shown = await owner('GET', `/v1/monitors/${id}`);
+  if (shown.status !== 200) throw new Error(`The heartbeat was not shown: ${shown.text}`);
+  const { check_spec: spec } = shown.json as { check_spec: { heartbeat: { token: string } } };
   const pings = async () => {
     const { rows } = await api.database.pool.query<Record<string, unknown>>(
       'SELECT p.kind, p.exit_status, p.duration_ms, p.body FROM heartbeat_pings p JOIN monitors m ON m.no = p.monitor_no WHERE m.id = $1 ORDER BY p.at',

@@ -7,13 +7,12 @@ import { readDescription } from '../../api/description.ts';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { createAgent } from '../../models/agents.ts';
 import { createApiToken, fingerprintOf, generateToken } from '../../models/api-tokens.ts';
-import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { closeDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/ids.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { listTenants } from '../../models/tenants.ts';
 import { readAllRows } from '../helpers/all-rows.ts';
 import { runSpotcheck } from '../helpers/command.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { listOperations, type Document } from '../helpers/described-operations.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { startOwnRedis, type OwnRedis } from '../helpers/redis.ts';
@@ -64,7 +63,7 @@ function settingsOf(world: EchoingWorld): { env: Record<string, string>; secrets
 
 /** Gives the first tenant a token that may only read, and an agent. */
 async function furnish(databaseUrl: string): Promise<{ readerToken: string; agent: { id: string; token: string } }> {
-  const database = openDatabase({ databaseUrl, secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]), poolSize: 1 });
+  const database = openTestDatabase(databaseUrl, { poolSize: 1 });
   const newId = createIdSource();
   const nowMs = Date.now();
   const [tenant] = await listTenants(database);

@@ -67,7 +67,7 @@ test('a backup of a running service, made under load, is a data directory: after
   const monitors = listOf(await restored.call('GET', '/monitors'));
   t.is(monitors.length, 1);
   t.true(renames > 0 && Number(/^Shop (\d+)$/.exec(String(monitors[0]?.['name']))?.[1] ?? -1) <= renames);
-  await until(() => target.hits > hits + 2, { timeoutMs: 15_000 });
+  await until(() => target.hits > hits + 2, { timeoutMs: 60_000 });
   t.is((await restored.call('GET', `/monitors/${id}`)).json['status'], 'up');
   const down = nextEvent(receiver, 'monitor.down');
   target.status = 503;
@@ -139,8 +139,8 @@ test('a server restored from a backup of nine days ago, without its queues: sche
   const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
   await recovered;
   await until(() => program.output().includes('heartbeats.forgiven'));
-  await until(() => program.output().includes('service.gap_ended'), { timeoutMs: 15_000 });
-  await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2, { timeoutMs: 15_000 });
+  await until(() => program.output().includes('service.gap_ended'), { timeoutMs: 60_000 });
+  await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2, { timeoutMs: 60_000 });
   await until(async () => (await pendingAt(call)).length === 0);
   t.deepEqual(told(receiver).slice(before).map(([event]) => event), ['monitor.down', 'monitor.up']);
   t.is(told(receiver)[before]?.[1], waiting, 'under the id that it was refused with');

@@ -115,7 +115,7 @@ test('two releases side by side, replaced process by process under load, fail no
   t.is(await running.get('check')?.stop('SIGTERM'), 0);
   const hits = ids.map((_, made) => target.hits(`/${made}`));
   const stored = async () => (await withClient(databaseUrl, (client) => client.query<{ n: number }>(`SELECT count(r.due_at)::int AS n FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no WHERE m.target <> '' GROUP BY m.no ORDER BY m.no`))).rows.map(({ n }) => n);
-  await until(async () => String(await stored()) === String(hits), { timeoutMs: 10_000 }).catch(() => undefined);
+  await until(async () => String(await stored()) === String(hits), { timeoutMs: 60_000 }).catch(() => undefined);
   t.deepEqual(await stored(), hits, 'every probe that reached the target is a stored result');
   await until(async () => (await pendingDeliveries(databaseUrl)) === 0);
   t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (TURNS.length + 1));

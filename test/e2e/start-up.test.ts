@@ -69,7 +69,7 @@ test.serial('a start after kill -9 adopts the orphaned database, and the schedul
   const second = await startService(t, { DATA_DIR: dataDir }, first.token);
   t.is(await postmasterPid(dataDir), orphan);
   await target.nextHit('/', 15_000);
-  await until(async () => listOf(await second.call('GET', '/monitors'))[0]?.['status'] === 'up', { timeoutMs: 15_000 });
+  await until(async () => listOf(await second.call('GET', '/monitors'))[0]?.['status'] === 'up', { timeoutMs: 60_000 });
   t.is(await second.program.stop(), 0, second.program.output());
   t.is(await identifyProcess(orphan), null);
 });
@@ -170,6 +170,6 @@ test.serial('the first token and password can be given, and each of several regi
   const { json } = await call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1, down_min_sources: 2 });
   const monitor = async () => (await call('GET', `/monitors/${json['id']}`)).json;
   t.deepEqual((await monitor())['agent_sources'], agents.map(({ id }) => id).toSorted());
-  await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 15_000 });
+  await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 60_000 });
   t.is(await program.stop(), 0, program.output());
 });

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel, deleteChannel, findChannel, listChannels, listRoutes, updateChannel, type NewChannel } from '../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { openWebhook } from '../../models/webhook-secrets.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
 
 const URL_WITH_SECRET = 'https://hooks.example:8443/in/s3cret-path';
@@ -19,7 +18,7 @@ let made = 0;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  database = openTestDatabase(testDatabase.databaseUrl);
 });
 
 test.after.always(async () => {

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createChannel, findChannel } from '../../models/channels.ts';
 import { applyChatUpdate, disconnectChannel, findConnection, takeConnectCode } from '../../models/chat-connections.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { findNextUpdate, takeUpdate } from '../../models/telegram-polls.ts';
 import { createTenant } from '../../models/tenants.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const HOUR = 3600;
@@ -17,7 +16,7 @@ let database: Database;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  database = openTestDatabase(testDatabase.databaseUrl);
   for (const id of ['ten_1', 'ten_2']) await createTenant(database, { id, name: id, plan: 'pro', nowMs: NOW_MS });
 });
 

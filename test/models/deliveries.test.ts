@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel, deleteChannel, updateChannel } from '../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import {
   claimDeliveries,
   countPendingDeliveries,
@@ -15,7 +15,7 @@ import {
 import { createSecretBox } from '../../models/secret-box.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { supersedeRetries } from '../../models/superseding.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -30,7 +30,7 @@ let made = 0;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets });
+  database = openTestDatabase(testDatabase.databaseUrl, { secrets });
 });
 
 test.after.always(async () => {
@@ -51,7 +51,7 @@ test.serial('pending deliveries are counted with the age of the oldest', async (
 
 // Serial and on one connection, so that next to nothing but this test is counted: a few reads of the test before may be told late.
 test.serial('a claim finds its delivery among a hundred thousand by the index, and reads no other', async (t) => {
-  const single = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets, poolSize: 1 });
+  const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
   const [crowded, storm] = [await addDelivery(), await addDelivery()];
   for (const channel of [crowded, storm]) await fill(single, channel, { count: 50_000, monitors: 50_000, outcome: 'pending' });
@@ -64,7 +64,7 @@ test.serial('a claim finds its delivery among a hundred thousand by the index, a
 });
 
 test.serial('claims, records and dropped retries read no table from end to end, however much is finished in it', async (t) => {
-  const single = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets, poolSize: 1 });
+  const single = openTestDatabase(testDatabase.databaseUrl, { secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
   const channel = await addDelivery();
   await fill(single, channel, { count: 100_000, monitors: 1000, outcome: 'delivered' });

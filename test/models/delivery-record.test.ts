@@ -1,13 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel } from '../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { insertDeliveries, type RecordedAttempt } from '../../models/deliveries.ts';
 import { findDelivery, listDeliveries, MOST_ATTEMPTS, reopenDelivery, replayDeliveries } from '../../models/delivery-record.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { runOn } from '../../models/sql.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -20,7 +18,7 @@ let made = 0;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]), poolSize: 8 });
+  database = openTestDatabase(testDatabase.databaseUrl, { poolSize: 8 });
 });
 
 test.after.always(async () => {
@@ -155,7 +153,7 @@ test('of two replays at once each delivery goes to one', async (t) => {
 
 // Serial and on one connection, so that next to nothing but this test is counted.
 test.serial('what failed is found among a hundred thousand that arrived, without reading them', async (t) => {
-  const single = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: database.secrets, poolSize: 1 });
+  const single = openTestDatabase(testDatabase.databaseUrl, { secrets: database.secrets, poolSize: 1 });
   t.teardown(() => closeDatabase(single));
   const channel = await addChannel();
   await single.pool.query(

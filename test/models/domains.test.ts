@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { learnDomain, unknownDomain } from '../../core/domain/facts.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { claimDomain, deleteOldDomains, findDomain, listDomains, storeDomain } from '../../models/domains.ts';
 import { deleteOldTurns, endTurn, takeTurn } from '../../models/registries.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
 const NOW_MS = 1_795_000_000_000;
 const HOUR_MS = 3_600_000;
@@ -15,7 +13,7 @@ let database: Database;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  database = openTestDatabase(testDatabase.databaseUrl);
 });
 
 test.after.always(async () => {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createChannel } from '../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { findWebhook, openWebhook, PREVIOUS_SECRET_MS, rotateSigningSecret } from '../../models/webhook-secrets.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const URL_WITH_SECRET = 'https://hooks.example/in/s3cret-path';
@@ -16,7 +16,7 @@ let made = 0;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([OLD_KEY]) });
+  database = openTestDatabase(testDatabase.databaseUrl, { secrets: createSecretBox([OLD_KEY]) });
 });
 
 test.after.always(async () => {

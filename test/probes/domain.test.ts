@@ -1,15 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
-import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { judgeDomain } from '../../core/domain/judge.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { storeBootstrap } from '../../models/registries.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
 import { createDomainProbe } from '../../probes/domain.ts';
 import { domainStoreOf } from '../../workers/domain-store.ts';
 import { httpTarget } from '../helpers/check-target.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { rdapDomain, startRdapServer, startWhoisServer, type RdapTestServer, type WhoisTestServer } from '../helpers/registry.ts';
 import { until } from '../helpers/until.ts';
 
@@ -34,7 +32,7 @@ let worlds = 0;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  database = openTestDatabase(testDatabase.databaseUrl);
   await storeBootstrap(database, { services: {}, etag: null, lastModified: null, checkedAtMs: Date.now() });
 });
 

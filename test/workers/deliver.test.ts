@@ -8,10 +8,9 @@ import type { ChannelType } from '../../core/channel.ts';
 import { buildChannelMessage } from '../../core/channel-message.ts';
 import { buildTestMessage } from '../../core/envelope.ts';
 import { createChannel, updateChannel } from '../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
 import { createIdSource } from '../../models/ids.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { reopenDelivery } from '../../models/delivery-record.ts';
 import { runOn } from '../../models/sql.ts';
 import { rotateSigningSecret } from '../../models/webhook-secrets.ts';
@@ -23,7 +22,7 @@ import type { DueAttempt } from '../../queues/job-queues.ts';
 import { createFailureNote } from '../../workers/deliver/channel-health.ts';
 import { createDeliverer, type DeliverOptions } from '../../workers/deliver.ts';
 import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { claimNextDelivery } from '../helpers/deliveries.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { until } from '../helpers/until.ts';
@@ -41,7 +40,7 @@ test.before(async () => {
   authority.trust();
   keys = await authority.issue({ hosts: ['127.0.0.1'] });
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  database = openTestDatabase(testDatabase.databaseUrl);
 });
 
 test.after.always(async () => {

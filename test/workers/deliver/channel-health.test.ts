@@ -1,16 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import type { ChannelType } from '../../../core/channel.ts';
 import { buildTestMessage } from '../../../core/envelope.ts';
 import { createChannel, deleteChannel, findChannel, updateChannel } from '../../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../../models/database.ts';
+import { closeDatabase, type Database } from '../../../models/database.ts';
 import { insertDeliveries } from '../../../models/deliveries.ts';
 import { createIdSource } from '../../../models/ids.ts';
-import { createSecretBox } from '../../../models/secret-box.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { createFailureNote } from '../../../workers/deliver/channel-health.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 
 const START_MS = 1_763_720_000_000;
@@ -23,7 +21,7 @@ let database: Database;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]), poolSize: 10 });
+  database = openTestDatabase(testDatabase.databaseUrl, { poolSize: 10 });
 });
 
 test.after.always(async () => {

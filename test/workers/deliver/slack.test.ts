@@ -3,7 +3,7 @@ import test from 'ava';
 import nock from 'nock';
 import { buildTestMessage } from '../../../core/envelope.ts';
 import { createChannel } from '../../../models/channels.ts';
-import { closeDatabase, openDatabase, type Database } from '../../../models/database.ts';
+import { closeDatabase, type Database } from '../../../models/database.ts';
 import { insertDeliveries } from '../../../models/deliveries.ts';
 import { createSecretBox } from '../../../models/secret-box.ts';
 import { connectSlackChannel } from '../../../models/slack-connections.ts';
@@ -13,7 +13,7 @@ import { attemptSlack } from '../../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../../notifications/slack/sending.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { createDeliverer, type DeliverOptions } from '../../../workers/deliver.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());
@@ -29,7 +29,7 @@ let made = 0;
 
 test.before(async () => {
   testDatabase = await createTestDatabase();
-  database = openDatabase({ databaseUrl: testDatabase.databaseUrl, secrets: createSecretBox([{ id: 'k1', key: randomBytes(32) }]) });
+  database = openTestDatabase(testDatabase.databaseUrl);
 });
 
 test.after.always(async () => {

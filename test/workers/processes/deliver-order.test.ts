@@ -41,7 +41,7 @@ for (const backend of listQueueBackends()) {
       written = Math.min(300, written + size);
       most = Math.max(most, receiver.underWay());
     }
-    await until(() => receiver.received.length >= 300, { timeoutMs: 8000 });
+    await until(() => receiver.received.length >= 300);
     await until(async () => (await pendingOf(runtime)) === 0);
     t.is(receiver.received.length, 300);
     for (let monitor = 0; monitor < MONITORS; monitor += 1) {

@@ -42,7 +42,7 @@ for (const backend of listQueueBackends()) {
     t.is(await pendingOf(runtime), 6);
 
     start(t, runtime.open());
-    await until(async () => (await pendingOf(runtime)) === 0, { timeoutMs: 5000 });
+    await until(async () => (await pendingOf(runtime)) === 0);
     t.is(receiver.requests(), 10);
   });
 
@@ -66,7 +66,7 @@ for (const backend of listQueueBackends()) {
     await addDeliveries(runtime, { count: 10, url: receiver.url, dueAtMs: runtime.now() - 60_000 });
     start(t, runtime);
     t.is((await reconcile(runtime)).deliveries, 10);
-    await until(async () => (await pendingOf(runtime)) === 0, { timeoutMs: 5000 });
+    await until(async () => (await pendingOf(runtime)) === 0);
     t.is(receiver.requests(), 10);
     t.is((await reconcile(runtime)).deliveries, 0);
   });

@@ -140,7 +140,7 @@ test('of two processes one asks at a time, and the other goes on when it stops',
   await until(() => telegram.sent.length === 1);
   t.false(runtime.logLines.some(({ msg }) => msg === 'telegram.conflict'));
   await stop();
-  await until(() => telegram.polls() === 1, { timeoutMs: 8000 });
+  await until(() => telegram.polls() === 1);
   telegram.write(ADA, '/stop');
   await until(() => telegram.sent.length === 2);
   t.false(runtime.logLines.some(({ msg }) => msg === 'telegram.conflict'));
