@@ -1,7 +1,7 @@
 import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote, type Tally } from './quorum.ts';
 import type { SeenFailure } from './seen-failure.ts';
 import type { MonitorState } from './state.ts';
-import { evidenceFor, firstFailureOf, isSilent, stepSource, voteOf, type Evidence, type GaugeName, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
+import { evidenceFor, firstFailureOf, isSilent, stepSource, voteOf, type Evidence, type GaugeName, type SourceState, type StreakRule, type VotedResult } from './source-state.ts';
 import { standingOf, tellUnheard, type SourceStanding } from './source-standing.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -9,10 +9,9 @@ import type { Verdict } from './verdict.ts';
 export type Source = { agentNo: number; name: string; online: boolean; newestAtMs: number | null; state: SourceState | null };
 
 /** Everything that deciding needs to know of a monitor. */
-export type DecidedMonitor = Thresholds & {
+export type DecidedMonitor = StreakRule & {
   state: MonitorState;
   stateSinceMs: number;
-  intervalSeconds: number;
   /** True where silence has a deadline of its own: then what a source said last holds until it says something else. */
   waitsForPings: boolean;
   quorum: number;

@@ -1,8 +1,8 @@
 import { msUntilTick, type TickMoment } from './phases.ts';
-import { stepSource, type SourceState, type Thresholds, type VotedResult } from './source-state.ts';
+import { stepSource, type SourceState, type StreakRule, type VotedResult } from './source-state.ts';
 
 /** A source whose bad result may be worth another look; `state` is the one before that result is applied. */
-export type RecheckedSource = { state: SourceState | null; thresholds: Thresholds; intervalSeconds: number };
+export type RecheckedSource = { state: SourceState | null; rule: StreakRule };
 
 /** Rechecks come half an interval after the bad result's due time, within these bounds, in milliseconds (D-47). */
 const SHORTEST_MS = 1000;
@@ -19,14 +19,15 @@ const GATHERED_FROM_MS = 5000;
  * good, no vote, old, a repeat or of older checks, it leaves the source as bad as it was or makes it bad, or the interval is too short.
  * A down result counts for the source being down, a degraded one for its being degraded.
  */
-export function recheckAfterMs({ state, thresholds, intervalSeconds }: RecheckedSource, result: VotedResult): number | null {
+export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedResult): number | null {
   if (result.verdict !== 'down' && result.verdict !== 'degraded') return null;
-  const next = stepSource(state, result, thresholds);
+  const next = stepSource(state, result, rule);
   if (next === state) return null;
   const gauge = result.verdict === 'down' ? next.failing : next.impaired;
   if (gauge.tripped === true) return null;
-  const afterMs = Math.max(SHORTEST_MS, Math.min((intervalSeconds * 1000) / 2, LONGEST_MS));
-  return afterMs < intervalSeconds * 1000 ? afterMs : null;
+  const intervalMs = rule.intervalSeconds * 1000;
+  const afterMs = Math.max(SHORTEST_MS, Math.min(intervalMs / 2, LONGEST_MS));
+  return afterMs < intervalMs ? afterMs : null;
 }
 
 /**

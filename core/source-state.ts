@@ -48,7 +48,11 @@ export type SourceState = {
   impaired: Gauge;
 };
 
-export type Thresholds = { downAfterFailures: number; upAfterSuccesses: number };
+/** How many results in a row change what a source says, and how often it looks. */
+export type StreakRule = { downAfterFailures: number; upAfterSuccesses: number; intervalSeconds: number };
+
+/** Results further apart than so many intervals are not in a row: nobody looked in between, and what happened then is not known (D-250). */
+const MOST_INTERVALS_APART = 3;
 
 /** A source that votes goes on with its vote for two results that are none; with the third in a row it says nothing any more (D-42). */
 const SILENT_AFTER = 3;
@@ -58,9 +62,10 @@ const UNSETTLED: Gauge = { tripped: null, streak: [], decidedBy: [] };
 /**
  * Applies one result to a source's state and returns the next state, or the very same object where nothing changes: the steady
  * path, which then needs no write. A result that is not newer than the state, or that measured older checks, changes nothing.
- * Newer checks clear the streaks but keep what was decided (D-43). A no vote says nothing for or against: streaks stay.
+ * Newer checks clear the streaks but keep what was decided (D-43). A no vote says nothing for or against: streaks stay, until the gap
+ * between two votes is too long for one.
  */
-export function stepSource(state: SourceState | null, result: VotedResult, thresholds: Thresholds): SourceState {
+export function stepSource(state: SourceState | null, result: VotedResult, rule: StreakRule): SourceState {
   const before = withChecksVersion(state, result.checksVersion);
   if (state !== null && (before === null || result.dueAtMs <= state.newestAtMs)) return state;
   const base = before ?? { checksVersion: result.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing: UNSETTLED, impaired: UNSETTLED };
@@ -71,8 +76,8 @@ export function stepSource(state: SourceState | null, result: VotedResult, thres
     return isKnown ? base : { ...base, newestAtMs: result.dueAtMs, abstention: { cause, reason, inARow } };
   }
   const evidence = evidenceOf(result, result.verdict);
-  const failing = stepGauge(base.failing, { evidence, bad: result.verdict === 'down' }, thresholds);
-  const impaired = stepGauge(base.impaired, { evidence, bad: result.verdict !== 'up' }, thresholds);
+  const failing = stepGauge(base.failing, { evidence, bad: result.verdict === 'down' }, rule);
+  const impaired = stepGauge(base.impaired, { evidence, bad: result.verdict !== 'up' }, rule);
   if (base.abstention === null && failing === base.failing && impaired === base.impaired) return base;
   return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing, impaired };
 }
@@ -118,18 +123,24 @@ export function evidenceFor(state: SourceState | null): readonly Evidence[] {
   return state.failing.tripped === true ? state.failing.decidedBy : state.impaired.decidedBy;
 }
 
-function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean }, thresholds: Thresholds): Gauge {
+function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean }, rule: StreakRule): Gauge {
   if (gauge.tripped === observed.bad) return gauge.streak.length === 0 ? gauge : { ...gauge, streak: [] };
-  const streak = [...gauge.streak, observed.evidence];
-  if (streak.length < streakNeeded(gauge, observed.bad, thresholds)) return { ...gauge, streak };
+  const streak = [...continued(gauge.streak, observed.evidence.atMs, rule), observed.evidence];
+  if (streak.length < streakNeeded(gauge, observed.bad, rule)) return { ...gauge, streak };
   // Unsettled gauges count failures only: the one good result that settles them stands alone.
   return { tripped: observed.bad, streak: [], decidedBy: gauge.tripped === null && !observed.bad ? [observed.evidence] : streak };
 }
 
 /** A source that never failed has nothing to recover from: its first good result settles it. */
-function streakNeeded(gauge: Gauge, bad: boolean, thresholds: Thresholds): number {
-  if (bad) return thresholds.downAfterFailures;
-  return gauge.tripped === null ? 1 : thresholds.upAfterSuccesses;
+function streakNeeded(gauge: Gauge, bad: boolean, rule: StreakRule): number {
+  if (bad) return rule.downAfterFailures;
+  return gauge.tripped === null ? 1 : rule.upAfterSuccesses;
+}
+
+/** The streak that a result at this time goes on with: none where the last one is too long ago. */
+function continued(streak: readonly Evidence[], atMs: number, { intervalSeconds }: StreakRule): readonly Evidence[] {
+  const last = streak.at(-1);
+  return last !== undefined && atMs - last.atMs > MOST_INTERVALS_APART * intervalSeconds * 1000 ? [] : streak;
 }
 
 /** Null when the result measured older checks than the state already saw. */

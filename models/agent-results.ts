@@ -63,7 +63,7 @@ export async function listSourceStandings(database: Database, agentNo: number, m
   return new Map(
     rows.map((row) => [
       row.no,
-      { state: row.state, thresholds: { downAfterFailures: row.down_after_failures, upAfterSuccesses: row.up_after_successes }, intervalSeconds: row.interval_seconds },
+      { state: row.state, rule: { downAfterFailures: row.down_after_failures, upAfterSuccesses: row.up_after_successes, intervalSeconds: row.interval_seconds } },
     ]),
   );
 }

@@ -18,6 +18,7 @@ export type LockedSource = {
   checksVersion: number;
   downAfterFailures: number;
   upAfterSuccesses: number;
+  intervalSeconds: number;
 };
 
 /**
@@ -54,6 +55,7 @@ type SourceRow = {
   monitor_state: MonitorState;
   state_since: number;
   checks_version: number;
+  interval_seconds: number;
   down_after_failures: number;
   up_after_successes: number;
 };
@@ -104,7 +106,7 @@ const IS_RECENT = `EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.
  */
 export async function lockSources(run: Run, keys: readonly { monitorNo: number; agentNo: number }[]): Promise<LockedSource[]> {
   const rows = await run<SourceRow>(
-    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version, ${THRESHOLDS}
+    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version, m.interval_seconds, ${THRESHOLDS}
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
      JOIN monitors m ON m.no = s.monitor_no AND m.enabled
@@ -120,6 +122,7 @@ export async function lockSources(run: Run, keys: readonly { monitorNo: number; 
     checksVersion: row.checks_version,
     downAfterFailures: row.down_after_failures,
     upAfterSuccesses: row.up_after_successes,
+    intervalSeconds: row.interval_seconds,
   }));
 }
 

@@ -131,7 +131,7 @@ function planRecheck({ monitor, before }: { monitor: EvaluatedMonitor; before: D
   const phase = monitor.sources.find((source) => source.agentNo === agentNo)?.phase ?? null;
   if (phase === null || !talksToTarget(type)) return null;
   const state = before.sources.find((source) => source.agentNo === agentNo)?.state ?? null;
-  const afterMs = recheckAfterMs({ state, thresholds: monitor, intervalSeconds }, result);
+  const afterMs = recheckAfterMs({ state, rule: monitor }, result);
   const atMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, { intervalSeconds, phase, monitorNo });
   return atMs === null ? null : { monitorNo, agentNo, atMs };
 }

@@ -44,7 +44,7 @@ export async function addMonitors({ database, tenantId }: Installation, fleet: F
     `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, state)
      SELECT m.no, a.no, $1::int, (row_number() OVER (ORDER BY m.no) - 1) % $2::int, $3::jsonb
      FROM monitors m, agents a WHERE a.region = $4 AND m.id BETWEEN $5 AND $6`,
-    [fleet.intervalSeconds, phaseCount(fleet.intervalSeconds), JSON.stringify(steadyState(lastDueMs, fleet.downAfterFailures)), REGION, ...ids],
+    [fleet.intervalSeconds, phaseCount(fleet.intervalSeconds), JSON.stringify(steadyState(lastDueMs, fleet)), REGION, ...ids],
   );
   await run(
     `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors)
@@ -61,8 +61,8 @@ export async function addMonitors({ database, tenantId }: Installation, fleet: F
 }
 
 /** A source that has said "up" for so long that another "up" is nothing new. */
-function steadyState(dueAtMs: number, downAfterFailures: number) {
-  return stepSource(null, { dueAtMs, checksVersion: 1, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 1, phases: null, answer: null }, { downAfterFailures, upAfterSuccesses: 1 });
+function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Fleet) {
+  return stepSource(null, { dueAtMs, checksVersion: 1, verdict: 'up', cause: null, reason: null, httpStatus: 200, latencyMs: 1, phases: null, answer: null }, { downAfterFailures, upAfterSuccesses: 1, intervalSeconds });
 }
 
 /** Monitors of one statement: pausing them one by one locks as few. */

@@ -1,6 +1,6 @@
 import { applyResult, isDecided, reconsider, withChange, type Change, type DecidedMonitor, type Source } from '../../core/monitor-state.ts';
 import { recheckAfterMs, recheckAtMs } from '../../core/recheck.ts';
-import { stepSource, type SourceState, type Thresholds, type VotedResult } from '../../core/source-state.ts';
+import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/source-state.ts';
 import type { MonitorState } from '../../core/state.ts';
 import type { Verdict } from '../../core/verdict.ts';
 import { createMonitor, createPlaces, listSweptStretches, type History } from './beginning.ts';
@@ -66,7 +66,7 @@ export function simulateMonitor(history: History, { setting, random, everyStep }
   const decide = ({ seat: { place, index }, dueAtMs, verdict, decidedAtMs: nowMs }: Arriving): void => {
     const result = resultOf(dueAtMs, verdict);
     const { state } = sourceAt(monitor, index);
-    const afterMs = recheckAfterMs({ state, thresholds: setting, intervalSeconds: setting.intervalSeconds }, result);
+    const afterMs = recheckAfterMs({ state, rule: setting }, result);
     const lookMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, place.tick);
     if (lookMs !== null) place.lookMs = Math.min(place.lookMs, lookMs);
     tell(applyResult(monitor, { ...result, agentNo: index }, nowMs));
@@ -125,13 +125,13 @@ function sourceAt(monitor: DecidedMonitor, index: number): Source {
 }
 
 /** Whether a result of a verdict would leave a source as it is: core is asked, once for each state and verdict. */
-function createSteadiness(thresholds: Thresholds): (state: SourceState | null, verdict: Verdict) => boolean {
+function createSteadiness(rule: StreakRule): (state: SourceState | null, verdict: Verdict) => boolean {
   let known: SourceState | null = null;
   let answers: Partial<Record<Verdict, boolean>> = {};
   return (state, verdict) => {
     if (state === null) return false;
     if (state !== known) [known, answers] = [state, {}];
-    return (answers[verdict] ??= stepSource(state, resultOf(state.newestAtMs + 1, verdict), thresholds) === state);
+    return (answers[verdict] ??= stepSource(state, resultOf(state.newestAtMs + 1, verdict), rule) === state);
   };
 }
 

@@ -11,15 +11,15 @@ function result(dueAtMs: number, verdict: Vote, checksVersion = 2): VotedResult 
 
 /** A source that saw these verdicts, one a minute. */
 function after(verdicts: readonly Vote[], downAfterFailures: number): SourceState | null {
-  const thresholds = { downAfterFailures, upAfterSuccesses: 2 };
-  return verdicts.reduce<SourceState | null>((state, verdict, index) => stepSource(state, result((index + 1) * 60_000, verdict), thresholds), null);
+  const rule = { downAfterFailures, upAfterSuccesses: 2, intervalSeconds: 60 };
+  return verdicts.reduce<SourceState | null>((state, verdict, index) => stepSource(state, result((index + 1) * 60_000, verdict), rule), null);
 }
 
 /** What follows the last of the verdicts at an interval of 60 s. */
 function afterLast(verdicts: readonly Vote[], downAfterFailures = 2): number | null {
   const state = after(verdicts.slice(0, -1), downAfterFailures);
-  const thresholds = { downAfterFailures, upAfterSuccesses: 2 };
-  return recheckAfterMs({ state, thresholds, intervalSeconds: 60 }, result(verdicts.length * 60_000, verdicts.at(-1) ?? 'none'));
+  const rule = { downAfterFailures, upAfterSuccesses: 2, intervalSeconds: 60 };
+  return recheckAfterMs({ state, rule }, result(verdicts.length * 60_000, verdicts.at(-1) ?? 'none'));
 }
 
 const CASES: readonly { verdicts: Vote[]; downAfterFailures?: number; rechecks: boolean; because: string }[] = [
@@ -50,12 +50,12 @@ for (const { verdicts, downAfterFailures, rechecks, because } of CASES) {
 
 for (const [intervalSeconds, expected] of [[1, null], [2, 1000], [3, 1500], [10, 5000], [39, 19_500], [40, 20_000], [60, 20_000], [86_400, 20_000]] as const) {
   test(`at an interval of ${intervalSeconds} s a recheck comes after ${expected ?? 'nothing but the tick'}`, (t) => {
-    t.is(recheckAfterMs({ state: null, thresholds: { downAfterFailures: 2, upAfterSuccesses: 1 }, intervalSeconds }, result(5, 'down')), expected);
+    t.is(recheckAfterMs({ state: null, rule: { downAfterFailures: 2, upAfterSuccesses: 1, intervalSeconds } }, result(5, 'down')), expected);
   });
 }
 
 test('a result that is stale, a repeat or of older checks asks for no recheck; newer checks begin anew', (t) => {
-  const source = { state: after(['up', 'down'], 3), thresholds: { downAfterFailures: 3, upAfterSuccesses: 1 }, intervalSeconds: 60 };
+  const source = { state: after(['up', 'down'], 3), rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds: 60 } };
   t.is(recheckAfterMs(source, result(119_999, 'down')), null);
   t.is(recheckAfterMs(source, result(120_000, 'down')), null);
   t.is(recheckAfterMs(source, result(180_000, 'down', 1)), null);
@@ -65,13 +65,13 @@ test('a result that is stale, a repeat or of older checks asks for no recheck; n
 
 test('a target that stays down is rechecked once less than failures are needed, and is then known to be down', (t) => {
   for (let downAfterFailures = 1; downAfterFailures <= 5; downAfterFailures += 1) {
-    const thresholds = { downAfterFailures, upAfterSuccesses: 1 };
-    let state = stepSource(null, result(0, 'up'), thresholds);
+    const rule = { downAfterFailures, upAfterSuccesses: 1, intervalSeconds: 60 };
+    let state = stepSource(null, result(0, 'up'), rule);
     let rechecks = 0;
     for (let dueAtMs: number | null = 60_000; dueAtMs !== null; ) {
       const bad = result(dueAtMs, 'down');
-      const afterMs = recheckAfterMs({ state, thresholds, intervalSeconds: 60 }, bad);
-      state = stepSource(state, bad, thresholds);
+      const afterMs = recheckAfterMs({ state, rule }, bad);
+      state = stepSource(state, bad, rule);
       dueAtMs = afterMs === null ? null : dueAtMs + afterMs;
       rechecks += afterMs === null ? 0 : 1;
     }

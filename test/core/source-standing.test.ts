@@ -7,7 +7,7 @@ import type { Vote } from '../../core/verdict.ts';
 function after(...verdicts: Vote[]): SourceState | null {
   return verdicts.reduce<SourceState | null>(
     (state, verdict, index) =>
-      stepSource(state, { dueAtMs: index + 1, checksVersion: 1, verdict, cause: null, reason: null, httpStatus: null, latencyMs: null, phases: null, answer: null }, { downAfterFailures: 2, upAfterSuccesses: 1 }),
+      stepSource(state, { dueAtMs: index + 1, checksVersion: 1, verdict, cause: null, reason: null, httpStatus: null, latencyMs: null, phases: null, answer: null }, { downAfterFailures: 2, upAfterSuccesses: 1, intervalSeconds: 60 }),
     null,
   );
 }

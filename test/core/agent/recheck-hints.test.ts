@@ -2,7 +2,7 @@ import test from 'ava';
 import { hintRecheck } from '../../../core/agent/recheck-hints.ts';
 import type { VotedResult } from '../../../core/source-state.ts';
 
-const SOURCE = { state: null, thresholds: { downAfterFailures: 3, upAfterSuccesses: 1 }, intervalSeconds: 60 };
+const SOURCE = { state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds: 60 } };
 
 const at = (dueAtMs: number, verdict: VotedResult['verdict']): VotedResult => ({ dueAtMs, checksVersion: 1, verdict, cause: null, reason: null, httpStatus: null, latencyMs: null, phases: null, answer: null });
 
