@@ -219,6 +219,11 @@ function openMany(count: number, begin: string): { cut: () => number; end: () =>
   return { cut: () => cut, end: () => { for (const socket of sockets) socket.destroy(); } };
 }
 
+/** A machine with much else to do may take more than the second that a look at the database has. */
+function isReady(): Promise<true> {
+  return until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
+}
+
 test.serial('two thousand clients that say nothing, or one header a while, or half a body, or read nothing, hold nobody up, and those who never come to a request are cut off', async (t) => {
   t.timeout(100_000);
   const silent = openMany(1200, '');
@@ -232,12 +237,13 @@ test.serial('two thousand clients that say nothing, or one header a while, or ha
   dripping.once('close', () => { isDripCut = true; });
   const drip = setInterval(() => dripping.write('X-A: b\r\n'), 200);
   for (let asked = 0; asked < 5; asked += 1) await neighbourIsAnswered(t);
-  t.is((await fetch(`${service.url}/readyz`)).status, 200);
+  await isReady();
   await until(() => silent.cut() === 1200 && slow.cut() === 500 && garbled.cut() === 200 && isDripCut, { timeoutMs: 60_000, intervalMs: 250 });
   await neighbourIsAnswered(t);
   clearInterval(drip);
   for (const { end } of [silent, slow, garbled, half, readers]) end();
-  t.is((await fetch(`${service.url}/readyz`)).status, 200);
+  await isReady();
+  t.pass();
 });
 
 const CHECKED_HOSTS = ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', 'localhost'];

@@ -12,7 +12,7 @@ import { until } from '../helpers/until.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Runs the test command in a project of its own with these test files; its temporary directory shows what it leaves behind. */
-async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; silenceSeconds?: number; onStarted?: (pid: number, said: string) => void } = {}) {
+async function runProject(t: ExecutionContext, files: Record<string, string>, options: { args?: string[]; path?: string; timeout?: string; silenceSeconds?: number; onStarted?: (pid: number, said: string) => void } = {}) {
   const project = await mkdtemp(join(tmpdir(), 'spotcheck-runner-'));
   t.teardown(() => rm(project, { recursive: true, force: true }));
   const temporary = join(project, 'tmp');
@@ -20,7 +20,7 @@ async function runProject(t: ExecutionContext, files: Record<string, string>, op
   await mkdir(temporary);
   await symlink(join(ROOT, 'node_modules'), join(project, 'node_modules'));
   await writeFile(join(project, 'package.json'), '{ "type": "module" }');
-  await writeFile(join(project, 'ava.config.js'), `export default { files: ['test/*.js'], workerThreads: false, timeout: '2s' };`);
+  await writeFile(join(project, 'ava.config.js'), `export default { files: ['test/*.js'], workerThreads: false, timeout: '${options.timeout ?? '60s'}' };`);
   for (const [name, code] of Object.entries(files)) await writeFile(join(project, 'test', name), `import test from 'ava';\n${code}`);
   const child = spawn(process.execPath, [join(ROOT, 'tools', 'test.ts'), ...(options.args ?? [])], {
     cwd: project,
@@ -58,15 +58,15 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
 });
 
 test('a test that runs out of time counts as failed', async (t) => {
-  const run = await runProject(t, { 'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));` });
+  const run = await runProject(t, { 'hangs.js': `test('hangs', () => new Promise(() => setInterval(() => undefined, 1000)));` }, { timeout: '2s' });
   t.regex(run.last ?? '', /^0 passed, [1-9]\d* failed$/);
   t.like(run, { status: 1, leftBehind: [] });
 });
 
 test('a test file that does not end when it is told to does not hold the run up', async (t) => {
   const files = { 'stays.js': `process.on('SIGTERM', () => undefined); test('stays', (t) => { setInterval(() => undefined, 1000); t.pass(); });` };
-  const run = await runProject(t, files, { silenceSeconds: 6 });
-  t.true(run.output.includes('\nNothing was heard for 6 s: the run is ended\n'), run.output);
+  const run = await runProject(t, files, { silenceSeconds: 15 });
+  t.true(run.output.includes('\nNothing was heard for 15 s: the run is ended\n'), run.output);
   t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
 });
 
