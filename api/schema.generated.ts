@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 1e9936c35a7472e7864692792c057c154e87ff55ce4dd1f86c9e5c33e2995272
+// openapi.yaml sha256 d1f9a025bd25d906157a7186e7cc0fea2e685be19e011dcdd3ec9be329e7133c
 
 export type paths = {
     "/monitors": {
@@ -42,7 +42,8 @@ export type paths = {
          * Read one monitor
          * @description The monitor with `check_spec` and `agent_sources`. Secret values are left out: names of secret headers, the kind of credentials and flags remain.
          *     The `check_spec` can be sent back in a PATCH; its read-only parts are ignored there, and credentials stay. To keep the other secrets too add
-         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared.
+         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared. Where a body or payload is secret, the flag that
+         *     says so (`bodySecret`, `payloadSecret`) goes back with `preserveBody` or `preservePayload`, or with a new text.
          *
          */
         get: operations["getMonitor"];

@@ -1,6 +1,6 @@
 import { chooseDefaultSources } from '../default-sources.ts';
 import { parseExpectedStatus } from '../http/expected-status.ts';
-import { defaultDownMinSources } from '../monitor-defaults.ts';
+import { defaultDownMinSources, defaultTimeoutMs } from '../monitor-defaults.ts';
 import { isAgentChecked } from '../monitor.ts';
 import type { CheckSpec, MonitorSecrets, MonitorSettings } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
@@ -42,12 +42,13 @@ export type MonitorDraft = { settings: MonitorSettings; agentSources: string[]; 
 export function completeMonitor(base: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): MonitorDraft {
   const { type } = base.settings;
   const agentSources = chooseSources(base, { input, context }, problems);
+  const intervalSeconds = input.interval_seconds ?? base.settings.intervalSeconds;
   const settings: MonitorSettings = {
     ...base.settings,
     name: input.name ?? base.settings.name,
     target: type === 'heartbeat' ? '' : (input.target ?? base.settings.target),
-    intervalSeconds: input.interval_seconds ?? base.settings.intervalSeconds,
-    timeoutMs: input.timeout_ms ?? base.settings.timeoutMs,
+    intervalSeconds,
+    timeoutMs: input.timeout_ms ?? keptTimeoutMs(base.settings, intervalSeconds),
     method: input.method ?? base.settings.method,
     expectedStatus: input.expected_status ?? base.settings.expectedStatus,
     bodyMatch: input.body_match === undefined ? base.settings.bodyMatch : input.body_match || null,
@@ -67,6 +68,11 @@ export function completeMonitor(base: MonitorDraft, { input, context }: { input:
   }
   const { checkSpec, secrets } = completeSpec(base, { input, context }, problems);
   return { settings: { ...settings, checkSpec }, agentSources, secrets };
+}
+
+/** A heartbeat asks nobody: a timeout that it does not use must not stand in the way of a shorter interval. */
+function keptTimeoutMs({ type, timeoutMs }: MonitorSettings, intervalSeconds: number): number {
+  return type === 'heartbeat' ? Math.min(timeoutMs, defaultTimeoutMs(intervalSeconds)) : timeoutMs;
 }
 
 type TargetInput = { input: MonitorInput; settings: MonitorSettings; context: MonitorContext };

@@ -81,6 +81,12 @@ test('a heartbeat keeps settings and token when check_spec is omitted, and only 
   t.deepEqual(patched(heartbeat, { check_spec: {} }).settings.checkSpec, { heartbeat: { token: 'token-of-the-server' } });
 });
 
+test("a heartbeat's interval is shortened without a word about a timeout, which it does not use", (t) => {
+  const heartbeat = created({ type: 'heartbeat', interval_seconds: 3600 });
+  t.like(patched(heartbeat, { interval_seconds: 5 }).settings, { intervalSeconds: 5, timeoutMs: 2500 });
+  t.deepEqual(messages(heartbeat, { interval_seconds: 5, timeout_ms: 5000 }), ['timeout_ms must be less than interval_seconds x 1000 (5000), got 5000']);
+});
+
 test('a secret udp payload is kept under preservePayload and never shown', (t) => {
   const udp = created({ type: 'udp', target: 'example.com:53', check_spec: { transport: { payload: 'hush', payloadSecret: true, expect: 'x' } } });
   t.deepEqual(udp.settings.checkSpec, { transport: { expect: 'x', payloadSecret: true } });
