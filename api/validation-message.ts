@@ -82,6 +82,8 @@ function propertyOf(schema: Schema | undefined, name: string): Schema | undefine
 /** A schema in words, as the end of "must be ...". */
 function expectation(schema: Schema | undefined): string {
   if (schema === undefined) return 'something else';
+  // An empty value, or one of another type, needs the same remedy as a wrong one.
+  if (schema.enum !== undefined && schema['x-expects'] === undefined) return `one of ${schema.enum.join(', ')}`;
   const types = [schema.type ?? []].flat();
   const orNull = types.includes('null') ? ' or null' : '';
   const said = schema['x-expects'] ?? WORDS[types.find((type) => type !== 'null') ?? '']?.(schema) ?? 'something else';

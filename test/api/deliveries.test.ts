@@ -45,6 +45,8 @@ test('the record of a channel comes newest first, by outcome, event and page, wi
   const next = /<http:\/\/[^/]+([^>]+)>; rel="next"/.exec(link)?.[1] ?? '';
   t.deepEqual(((await account.reader('GET', next)).json['deliveries'] as Listed[]).map(({ id }) => id), [failed]);
   isError(t, await list('?outcome=lost'), { status: 400, error: /^outcome must be one of pending, delivered, failed, superseded, got "lost"/ });
+  isError(t, await list('?outcome='), { status: 400, error: 'outcome must be one of pending, delivered, failed, superseded, got ""' });
+  isError(t, await list('?event='), { status: 400, error: /^event must be one of monitor\.down, .*, got ""$/ });
   isError(t, await list('?event=monitor.sideways'), { status: 400, error: /^event must be one of/ });
   isError(t, await list('?since=1'), { status: 400, error: /since/ });
 });

@@ -1,5 +1,6 @@
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
+import { querySchema, readDescription } from '../../api/description.ts';
 import { isError, REGIONS, withApiServer } from './api-server.ts';
 import type { Answer, ApiServer, Call } from './api-server.ts';
 
@@ -7,6 +8,9 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 type Entry = Record<string, unknown>;
+
+/** Of the parameters that take one of a few values. */
+const QUERY_NAMES = ['type', 'status', 'enabled', 'kind', 'period', 'format', 'resolution', 'verdict', 'outcome', 'event', 'acknowledged', 'by_source'] as const;
 
 function entriesOf(answer: Answer): Entry[] {
   const [entries] = Object.values(answer.json);
@@ -90,6 +94,19 @@ for (const [path, error] of BAD_QUERIES) {
     isError(t, await reader('GET', path), { status: 400, error });
   });
 }
+
+test('an empty value of an enumerated parameter is answered like a wrong one: with the values that are allowed', async (t) => {
+  const { reader } = await t.context.api.account();
+  const description = await readDescription();
+  const asked = Object.keys(description.paths).flatMap((path) =>
+    [...QUERY_NAMES].flatMap((name) => {
+      const values = querySchema(description, path, name)?.enum;
+      return values === undefined ? [] : [{ path: path.replaceAll(/\{\w+\}/g, 'mon_1'), name, values }];
+    }),
+  );
+  t.true(asked.length >= 12, JSON.stringify(asked));
+  for (const { path, name, values } of asked) isError(t, await reader('GET', `/v1${path}?${name}=`), { status: 400, error: `${name} must be one of ${values.join(', ')}, got ""` });
+});
 
 test('incidents come newest first, 500 at a time, filtered by monitor, status and start', async (t) => {
   const { api } = t.context;
