@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 d1f9a025bd25d906157a7186e7cc0fea2e685be19e011dcdd3ec9be329e7133c
+// openapi.yaml sha256 02f5e59b9c0480e679a07f692a9b555e1c3b5dc957ee9f141e422e321e3ef2a6
 
 export type paths = {
     "/monitors": {
@@ -1521,7 +1521,7 @@ export type components = {
             channel_name?: string | null;
             /** @description An extension, there only of telegram and slack: whether the chat is told when a report is made. */
             reports?: boolean;
-            /** @description An extension, there only while the newest delivery came to nothing, or the chat was lost: why. */
+            /** @description An extension: why the newest delivery came to nothing, or why the chat was lost or ended. There until a delivery has arrived or the chat is connected anew; enabling the channel does not take it away. */
             last_error?: string;
             /** @description An extension, there only with `last_error`. */
             last_error_at?: components["schemas"]["UnixSeconds"];

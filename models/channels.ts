@@ -91,9 +91,8 @@ export async function updateChannel(database: Database, key: ChannelKey, change:
   return await inTransaction(database, async (transaction) => {
     const record = await database.records.channels.findOne({ attributes: SHOWN, where: key, transaction, lock: transaction.LOCK.NO_KEY_UPDATE });
     if (record === null) return null;
-    // Why it was not enabled is over; whether it works its next delivery says.
-    const isEnabledAgain = fields.enabled === true && !record.enabled;
-    await record.update({ ...fields, ...(isEnabledAgain && { lastError: null, lastErrorAt: null }) }, { transaction });
+    // What is wrong with it stays: only what arrives there, or connecting it anew, ends that.
+    await record.update(fields, { transaction });
     if (monitorIds !== undefined) return channelOf(record, await replaceRouting(runWith(database, transaction), key, monitorIds));
     return channelOf(record, (await listRouting(database, [key.id], transaction)).get(key.id));
   });

@@ -1,6 +1,6 @@
 import type { ChannelStatus, ChannelType } from '../core/channel.ts';
 import type { StoredMessage } from '../core/envelope.ts';
-import { HEALED, IS_AILING } from './channel-health.ts';
+import { HEALED, IS_AILING, IS_TELLING } from './channel-health.ts';
 import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
 import { readSummary } from './storms.ts';
@@ -225,7 +225,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
        UPDATE channels SET ${HEALED}
        WHERE id = ANY (ARRAY (
          SELECT id FROM channels
-         WHERE id IN (SELECT d.channel_id FROM deliveries d JOIN made m ON m.delivery_id = d.id WHERE m.outcome = 'delivered') AND ${IS_AILING}
+         WHERE id IN (SELECT d.channel_id FROM deliveries d JOIN made m ON m.delivery_id = d.id WHERE m.outcome = 'delivered') AND ${IS_AILING} AND ${IS_TELLING}
          ORDER BY id FOR NO KEY UPDATE))
      )
      UPDATE deliveries d

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { createChannel, findChannel } from '../../models/channels.ts';
+import { createChannel, findChannel, updateChannel } from '../../models/channels.ts';
 import { applyChatUpdate, disconnectChannel, findConnection, takeConnectCode } from '../../models/chat-connections.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
@@ -73,6 +73,24 @@ test('/stop and a removal reach the channels of that chat in every account, and 
   t.deepEqual([await enabled('ten_1', 'nch_a'), await enabled('ten_2', 'nch_b'), await enabled('ten_1', 'nch_c')], [false, false, true]);
   t.deepEqual(await apply({ kind: 'removed', chatId: '201' }), { outcome: 'silent' });
   t.is(await enabled('ten_1', 'nch_c'), false);
+});
+
+test('why a chat gets nothing stays to be read when its owner disables and enables the channel, and goes when it is connected anew', async (t) => {
+  const key = { tenantId: 'ten_1', id: 'nch_why' };
+  await start('250', await addChannel(key.id));
+  const reasonAfterToggling = async () => {
+    for (const enabled of [false, true]) await updateChannel(database, key, { enabled });
+    return (await findChannel(database, key))?.lastError?.text;
+  };
+  await apply({ kind: 'stop', chatId: '250' });
+  t.is(await reasonAfterToggling(), 'Somebody wrote /stop in the chat');
+  await apply({ kind: 'removed', chatId: '250' });
+  t.is(await reasonAfterToggling(), 'The bot was blocked in the chat or removed from it');
+  await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked', nowMs: NOW_MS });
+  t.is(await reasonAfterToggling(), 'Blocked');
+  t.like(await findChannel(database, key), { status: 'pending', enabled: true });
+  await apply({ kind: 'start', chatId: '250', fingerprint: null });
+  t.like(await findChannel(database, key), { status: 'connected', enabled: true, lastError: null });
 });
 
 test('a chat that moves takes all of its channels with it', async (t) => {

@@ -39,6 +39,44 @@ test('a failed delivery shows at its channel, one that arrives takes it away, an
   t.deepEqual(await healthOf(channelId), { failures: 0, failing_since: null, failing_told_at: null, last_error: null, last_error_at: null });
 });
 
+test('who disables a failing webhook and enables it again still reads what was wrong, until something has arrived', async (t) => {
+  const { channelId, tenantId, fail } = await prepare();
+  await fail(2, START_MS);
+  for (const enabled of [false, true]) await updateChannel(database, { tenantId, id: channelId }, { enabled });
+  t.deepEqual(await healthOf(channelId), { failures: 2, failing_since: START_MS, failing_told_at: null, last_error: ERROR, last_error_at: START_MS });
+  await arrive({ tenantId, channelId });
+  t.deepEqual(await healthOf(channelId), { failures: 0, failing_since: null, failing_told_at: null, last_error: null, last_error_at: null });
+});
+
+test('a webhook that took one while it was being disabled is well', async (t) => {
+  const { channelId, tenantId, fail } = await prepare();
+  await fail(1);
+  await updateChannel(database, { tenantId, id: channelId }, { enabled: false });
+  await arrive({ tenantId, channelId });
+  t.like(await healthOf(channelId), { failures: 0, last_error: null });
+});
+
+for (const [what, lost] of [
+  ['was lost', { status: 'pending', enabled: true }],
+  ['was ended from inside', { status: 'connected', enabled: false }],
+] as const) {
+  test(`what comes of an attempt that was under way when a chat ${what} does not change the reason that its owner reads`, async (t) => {
+    const { tenantId, note, add } = await prepare();
+    const channelId = await add('telegram');
+    await database.pool.query(`UPDATE channels SET status = $2, enabled = $3, last_error = 'The reason', last_error_at = $4 WHERE id = $1`, [channelId, lost.status, lost.enabled, START_MS]);
+    const before = await healthOf(channelId);
+    await note({ channelId, error: ERROR, atMs: START_MS + 1 });
+    await arrive({ tenantId, channelId });
+    t.deepEqual(await healthOf(channelId), before);
+    t.is(before.last_error, 'The reason');
+    await updateChannel(database, { tenantId, id: channelId }, { enabled: true });
+    t.like(await healthOf(channelId), { last_error: 'The reason' });
+    await database.pool.query(`UPDATE channels SET status = 'connected' WHERE id = $1`, [channelId]);
+    await arrive({ tenantId, channelId });
+    t.like(await healthOf(channelId), { last_error: null, last_error_at: null });
+  });
+}
+
 test('a retry that is to come and a failure change nothing of what a delivery heals', async (t) => {
   const { channelId, tenantId, fail } = await prepare();
   await fail(3, START_MS);
