@@ -28,6 +28,8 @@ export type ApiDependencies = {
   enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise<void>;
   /** Exchanges the code that a person brought back from Slack; null while the installation has no Slack app. */
   authorizeSlack: ((code: string) => Promise<SlackAuthorization>) | null;
+  /** What the installation's Telegram bot is called in the record of its updates; empty while there is none. */
+  telegramBot: string;
   /** Makes one attempt at a Slack channel's webhook. */
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /** What a vendor's page says, read for the request that waits for it; within seconds, and without ever rejecting for the page's sake. */

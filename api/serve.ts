@@ -12,6 +12,7 @@ import { attemptSlack } from '../notifications/slack/attempt.ts';
 import { authorizeSlack, type SlackApp } from '../notifications/slack/authorization.ts';
 import { returnUrl } from '../notifications/slack/connect-link.ts';
 import { openSlackSending } from '../notifications/slack/sending.ts';
+import { nameBot } from '../notifications/telegram/bot-api.ts';
 import { openTelegramSending, type TelegramSettings } from '../notifications/telegram/sending.ts';
 import { openWebhookSending } from '../notifications/webhook/sending.ts';
 import { sendTestDelivery } from '../notifications/webhook/test-delivery.ts';
@@ -68,6 +69,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       sendTestMessage: createChatTest({ database, publicUrl: config.publicUrl, sendTelegram, sendSlack, now: Date.now }),
       enqueueAttempts: (attempts) => queues.enqueueAttempts(attempts),
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
+      telegramBot: nameBot(telegram.botToken),
       sendSlack,
       readVendorPage: createVendorLookUp({
         listRecords: (urls) => listVendorDocumentRecords(database, urls),

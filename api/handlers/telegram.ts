@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { Router, type RequestHandler } from 'express';
 import { applyChatUpdate } from '../../models/chat-connections.ts';
 import { inPoolTransaction } from '../../models/sql.ts';
+import { takeUpdate } from '../../models/telegram-updates.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate } from '../../notifications/telegram/update.ts';
 import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
@@ -12,7 +13,8 @@ import { contextOf } from '../request-context.ts';
 
 /**
  * `POST /telegram/<secret>`: what chats tell the bot, handed over by Telegram itself (D-55). Answered once it is committed, so that Telegram
- * repeats what a database that is away has missed; what there is to say goes back as the answer. To anybody else there is nothing here.
+ * repeats what a database that is away has missed; what it repeats all the same is neither done nor answered twice. What there is to say goes
+ * back as the answer. To anybody else there is nothing here.
  */
 export function createTelegramRouter(dependencies: ApiDependencies): Router {
   const router = Router({ caseSensitive: true });
@@ -21,10 +23,15 @@ export function createTelegramRouter(dependencies: ApiDependencies): Router {
   return router;
 }
 
-function updateHandler({ database, now, logger, config }: ApiDependencies): RequestHandler {
+function updateHandler({ database, now, logger, config, telegramBot }: ApiDependencies): RequestHandler {
   return async (request, response) => {
-    const { update } = readUpdate(request.body, config.telegramBotName);
-    const outcome = await inPoolTransaction(database, (run) => applyChatUpdate(run, update, now()));
+    const { id, update } = readUpdate(request.body, config.telegramBotName);
+    // What people say to each other needs no mark: nothing is done about it.
+    if (id === null || update.kind === 'other') return void response.json({});
+    const nowMs = now();
+    const outcome = await inPoolTransaction(database, async (run) => ((await takeUpdate(run, { bot: telegramBot, updateId: id, nowMs })) ? await applyChatUpdate(run, update, nowMs) : null));
+    logger.info({ update_id: id, kind: update.kind, outcome: outcome?.outcome ?? 'repeated' }, 'telegram.update_taken');
+    if (outcome === null) return void response.json({});
     if (outcome.outcome === 'connected') logger.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
     const reply = replyTo(outcome, config.publicUrl);
     response.json(reply === null ? {} : { method: 'sendMessage', ...reply });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { z } from 'zod';
 import { cleanText } from '../../core/clean-text.ts';
@@ -62,6 +63,11 @@ export async function callBot(bot: TelegramBot, { method, parameters, deadlineMs
     movedTo: hints?.migrate_to_chat_id === undefined ? null : String(hints.migrate_to_chat_id),
     response,
   };
+}
+
+/** A name for a bot that is the same in every process, and not its token; of a process that knows no token, empty. */
+export function nameBot(token: string | null): string {
+  return token === null ? '' : createHash('sha256').update(token).digest('hex').slice(0, 16);
 }
 
 /** The token, whole and without the bot's id that begins it; the id alone is public. */

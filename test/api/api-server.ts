@@ -102,6 +102,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       sendTestMessage: async () => null,
       enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),
       authorizeSlack: null,
+      telegramBot: 'bot_of_the_test',
       sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
       readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
       submitResults: async (results) => void submittedResults.push(...results),

@@ -43,6 +43,35 @@ test('/stop disables the channels of the chat; a second one finds nothing to do'
   t.like(json, { status: 'connected', enabled: false });
 });
 
+test('an update that Telegram hands over again changes nothing and is answered with nothing, whichever process it comes to', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const other = await api.another();
+  const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone' });
+  const path = `/v1/channels/${String(created.json['id'])}`;
+  await hand(api, messageOf(ADA + 40, `/start ${codeOf(created)}`));
+  const stop = messageOf(ADA + 40, '/stop');
+  t.regex(String((await hand(api, stop)).json['text']), /No more alerts/);
+  t.is((await owner('PATCH', path, { enabled: true })).status, 200);
+  for (const base of [api.url, other]) t.deepEqual((await hand({ ...api, url: base }, stop)).json, {});
+  t.like((await owner('GET', path)).json, { enabled: true });
+  const restart = messageOf(ADA + 40, '/start');
+  const answers = await Promise.all([api.url, other, api.url, other].map((base) => hand({ ...api, url: base }, restart)));
+  t.deepEqual(answers.map(({ json }) => Object.keys(json).length > 0).toSorted(), [false, false, false, true]);
+});
+
+test('an update that could not be acted on is acted on when it comes again', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Breaking' });
+  await hand(api, messageOf(ADA + 41, `/start ${codeOf(created)}`));
+  const stop = messageOf(ADA + 41, '/stop');
+  await api.database.pool.query(`ALTER TABLE channels ADD CONSTRAINT broken CHECK (enabled OR name <> 'Breaking') NOT VALID`);
+  t.is((await hand(api, stop)).status, 500);
+  await api.database.pool.query('ALTER TABLE channels DROP CONSTRAINT broken');
+  t.regex(String((await hand(api, stop)).json['text']), /No more alerts/);
+});
+
 test('what needs no answer gets an empty one', async (t) => {
   const { api } = t.context;
   for (const update of [messageOf(ADA, 'hello'), { update_id: 1, my_chat_member: { chat: { id: ADA + 30 }, new_chat_member: { status: 'kicked' } } }, { nonsense: true }, []]) {

@@ -4,7 +4,8 @@ import { createChannel, findChannel, updateChannel } from '../../models/channels
 import { applyChatUpdate, disconnectChannel, findConnection, takeConnectCode } from '../../models/chat-connections.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
-import { findNextUpdate, takeUpdate } from '../../models/telegram-polls.ts';
+import { findNextUpdate, passUpdate } from '../../models/telegram-polls.ts';
+import { deleteOldUpdates, takeUpdate } from '../../models/telegram-updates.ts';
 import { createTenant } from '../../models/tenants.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
@@ -99,11 +100,11 @@ test('a chat that moves takes all of its channels with it', async (t) => {
   t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_move' }), '-100300');
 });
 
-test('an update is taken once, in any order of arrival, and the mark goes forward only', async (t) => {
+test('the mark of polling goes forward only', async (t) => {
   const run = runOn(database.pool);
   const at = (updateId: number, nowMs = NOW_MS) => ({ bot: 'bot_1', updateId, nowMs });
   t.is(await findNextUpdate(run, { bot: 'bot_1', nowMs: NOW_MS }), null);
-  t.deepEqual([await takeUpdate(run, at(7)), await takeUpdate(run, at(7)), await takeUpdate(run, at(6)), await takeUpdate(run, at(9))], [true, false, false, true]);
+  t.deepEqual([await passUpdate(run, at(7)), await passUpdate(run, at(7)), await passUpdate(run, at(6)), await passUpdate(run, at(9))], [true, false, false, true]);
   t.is(await findNextUpdate(run, { bot: 'bot_1', nowMs: NOW_MS }), 10);
   t.is(await findNextUpdate(run, { bot: 'bot_2', nowMs: NOW_MS }), null);
 });
@@ -111,12 +112,43 @@ test('an update is taken once, in any order of arrival, and the mark goes forwar
 test('after a day the mark counts no more: Telegram may number from anywhere', async (t) => {
   const run = runOn(database.pool);
   const dayLaterMs = NOW_MS + 24 * HOUR * 1000;
-  t.true(await takeUpdate(run, { bot: 'bot_3', updateId: 900, nowMs: NOW_MS }));
+  t.true(await passUpdate(run, { bot: 'bot_3', updateId: 900, nowMs: NOW_MS }));
   t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs - 1 }), 901);
-  t.false(await takeUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs - 1 }));
+  t.false(await passUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs - 1 }));
   t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs }), null);
-  t.true(await takeUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs }));
+  t.true(await passUpdate(run, { bot: 'bot_3', updateId: 5, nowMs: dayLaterMs }));
   t.is(await findNextUpdate(run, { bot: 'bot_3', nowMs: dayLaterMs }), 6);
+});
+
+test('an update is taken once, in whatever order updates come, and of every bot by itself', async (t) => {
+  const run = runOn(database.pool);
+  const taken: boolean[] = [];
+  for (const [bot, updateId] of [['bot_4', 7], ['bot_4', 9], ['bot_4', 8], ['bot_4', 7], ['bot_4', 8], ['bot_5', 8]] as const) taken.push(await takeUpdate(run, { bot, updateId, nowMs: NOW_MS }));
+  t.deepEqual(taken, [true, true, true, false, false, true]);
+});
+
+test('of many that bring one update at once one takes it, and another does where that one fails', async (t) => {
+  const update = { bot: 'bot_6', updateId: 1, nowMs: NOW_MS };
+  const failed = inPoolTransaction(database, async (run) => {
+    t.true(await takeUpdate(run, update));
+    const others = Array.from({ length: 3 }, () => inPoolTransaction(database, (other) => takeUpdate(other, update)));
+    throw Object.assign(new Error('the process fails here'), { others });
+  });
+  const { others } = await t.throwsAsync<Error & { others: Promise<boolean>[] }>(failed);
+  t.deepEqual((await Promise.all(others)).filter(Boolean), [true]);
+});
+
+test('a mark counts for two days and is forgotten then, long before Telegram numbers from anywhere', async (t) => {
+  const run = runOn(database.pool);
+  // Long ago, so that the marks of other tests stay.
+  const thenMs = NOW_MS - 1000 * HOUR * 1000;
+  const twoDaysLaterMs = thenMs + 48 * HOUR * 1000;
+  t.true(await takeUpdate(run, { bot: 'bot_7', updateId: 1, nowMs: thenMs }));
+  t.true(await takeUpdate(run, { bot: 'bot_7', updateId: 2, nowMs: thenMs + 1 }));
+  t.false(await takeUpdate(run, { bot: 'bot_7', updateId: 1, nowMs: twoDaysLaterMs - 1 }));
+  t.true((await deleteOldUpdates(database, twoDaysLaterMs)) >= 1);
+  t.deepEqual(await run('SELECT update_id AS id FROM telegram_updates WHERE bot = $1', ['bot_7']), [{ id: 2 }]);
+  t.true(await takeUpdate(run, { bot: 'bot_7', updateId: 2, nowMs: twoDaysLaterMs + 1 }));
 });
 
 async function addChannel(id: string, tenantId = 'ten_1'): Promise<Buffer> {

@@ -1,6 +1,7 @@
 import { deleteOldDeliveries } from '../../models/deliveries.ts';
 import { deleteOldDomains } from '../../models/domains.ts';
 import { deleteOldTurns } from '../../models/registries.ts';
+import { deleteOldUpdates } from '../../models/telegram-updates.ts';
 import { deleteUnusedVendorPages } from '../../models/vendor-pages.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -14,11 +15,12 @@ const KEEP_DOMAINS_DAYS = 30;
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
 /** Deletes what is older than its promise. */
-export async function retainHistory({ database, now }: Runtime): Promise<{ deliveries: number; domains: number; registryTurns: number; vendorPages: number }> {
+export async function retainHistory({ database, now }: Runtime): Promise<{ deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number }> {
   return {
     deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000),
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     registryTurns: await deleteOldTurns(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
+    telegramUpdates: await deleteOldUpdates(database, now()),
     vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000),
   };
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { applyChatUpdate } from '../../models/chat-connections.ts';
-import { inPoolTransaction, runOn } from '../../models/sql.ts';
-import { findNextUpdate, takeUpdate } from '../../models/telegram-polls.ts';
-import { callBot, type BotAnswer, type TelegramBot } from '../../notifications/telegram/bot-api.ts';
+import { inPoolTransaction, runOn, type Run } from '../../models/sql.ts';
+import { findNextUpdate, passUpdate } from '../../models/telegram-polls.ts';
+import { takeUpdate, type BotUpdate } from '../../models/telegram-updates.ts';
+import { callBot, nameBot, type BotAnswer, type TelegramBot } from '../../notifications/telegram/bot-api.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { ALLOWED_UPDATES, readUpdate } from '../../notifications/telegram/update.ts';
 import type { Runtime } from '../runtime.ts';
@@ -36,7 +36,7 @@ const REPLY_MS = 8000;
  */
 export async function pollUpdates(listening: Listening): Promise<{ answer: BotAnswer; taken: number } | null> {
   const { runtime, bot, agent, stopping } = listening;
-  const offset = await findNextUpdate(runOn(runtime.database.pool), { bot: nameOf(bot), nowMs: runtime.now() });
+  const offset = await findNextUpdate(runOn(runtime.database.pool), { bot: nameBot(bot.token), nowMs: runtime.now() });
   const parameters = { timeout: POLL_SECONDS, limit: UPDATES_AT_ONCE, allowed_updates: ALLOWED_UPDATES, ...(offset !== null && { offset }) };
   // From this look on the agent knows of the request, so that a stop ends it.
   if (stopping.aborted) return null;
@@ -56,7 +56,7 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
   const { id, update } = readUpdate(json, botName);
   if (id === null) return false;
   const nowMs = now();
-  const outcome = await inPoolTransaction(database, async (run) => ((await takeUpdate(run, { bot: nameOf(bot), updateId: id, nowMs })) ? await applyChatUpdate(run, update, nowMs) : null));
+  const outcome = await inPoolTransaction(database, async (run) => ((await takePolled(run, { bot: nameBot(bot.token), updateId: id, nowMs })) ? await applyChatUpdate(run, update, nowMs) : null));
   if (outcome === null) return false;
   log.info({ update_id: id, kind: update.kind, outcome: outcome.outcome }, 'telegram.update_taken');
   if (outcome.outcome === 'connected') log.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
@@ -72,7 +72,7 @@ export function failureFields(answer: Exclude<BotAnswer, { outcome: 'done' }>): 
   return { status_code: answer.statusCode, error: answer.outcome === 'refused' ? answer.description : answer.reason };
 }
 
-/** A name for the bot that is the same in every process, and not its token. */
-function nameOf({ token }: TelegramBot): string {
-  return createHash('sha256').update(token).digest('hex').slice(0, 16);
+/** An update may have been handed over by webhook before, when there was a public URL. Polling goes on behind it all the same. */
+async function takePolled(run: Run, update: BotUpdate): Promise<boolean> {
+  return (await passUpdate(run, update)) && (await takeUpdate(run, update));
 }
