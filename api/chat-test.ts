@@ -3,10 +3,12 @@ import { buildTestNote } from '../core/chat/notes.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
 import { disconnectChannel, findConnection, moveChat } from '../models/chat-connections.ts';
 import type { Database } from '../models/database.ts';
+import type { IdPrefix } from '../models/ids.ts';
 import { openSlackWebhook } from '../models/slack-connections.ts';
 import { runOn } from '../models/sql.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../notifications/chat-attempt.ts';
 import { testResultOf, type TestResult } from '../notifications/webhook/test-delivery.ts';
+import { enqueueTellings, type TellingDependencies } from './loss-tellings.ts';
 
 type Send = (connection: string, message: ChatMessage) => Promise<ChatAttempt>;
 
@@ -19,18 +21,22 @@ export type ChatTestDependencies = {
   /** Takes the address in clear. */
   sendSlack: Send;
   now: () => number;
-};
+  newId: (prefix: IdPrefix) => string;
+} & TellingDependencies;
 
-/** Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat that turns out to be lost is marked, as by an alert. */
+/** Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat that turns out to be lost is marked and told of, as by an alert. */
 export function createChatTest(dependencies: ChatTestDependencies): (channel: Channel) => Promise<TestResult | null> {
-  const { database, publicUrl, now } = dependencies;
+  const { database, publicUrl, newId, now } = dependencies;
   return async (channel) => {
     const connection = await findConnection(database, channel);
     if (connection === null) return null;
     const attempt = await sendTo(channel, { connection, message: buildTestNote({ ...channel, publicUrl }) }, dependencies);
     const { movedTo, channelProblem } = attempt;
     if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
-    if (channelProblem !== null) await disconnectChannel(database, { channelId: channel.id, connection: movedTo ?? connection, problem: channelProblem, nowMs: now() });
+    if (channelProblem !== null) {
+      const lost = { channelId: channel.id, connection: movedTo ?? connection, problem: channelProblem };
+      await enqueueTellings(dependencies, (await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() })) ?? []);
+    }
     return testResultOf(attempt);
   };
 }

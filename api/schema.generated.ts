@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 02f5e59b9c0480e679a07f692a9b555e1c3b5dc957ee9f141e422e321e3ef2a6
+// openapi.yaml sha256 e97227ec665d2de56c87c3622851fc5c0789bad8d500d904766e2bdf0b6ce733
 
 export type paths = {
     "/monitors": {
@@ -1575,10 +1575,10 @@ export type components = {
          */
         DeliveryOutcome: "pending" | "delivered" | "failed" | "superseded";
         /**
-         * @description The kinds of event; of chats also `channel.failing` (another channel of yours takes no deliveries any more) `summary` (of many monitors that changed at once) and `report` (one was made).
+         * @description The kinds of event; of chats also `channel.failing` (another channel of yours takes no deliveries any more), `channel.disconnected` (another chat of yours was lost, or somebody ended its alerts from inside), `summary` (of many monitors that changed at once) and `report` (one was made).
          * @enum {string}
          */
-        DeliveryEvent: "monitor.down" | "monitor.degraded" | "monitor.up" | "monitor.unknown" | "agent.offline" | "agent.online" | "advisory.domain_expiry" | "channel.failing" | "summary" | "report";
+        DeliveryEvent: "monitor.down" | "monitor.degraded" | "monitor.up" | "monitor.unknown" | "agent.offline" | "agent.online" | "advisory.domain_expiry" | "channel.failing" | "channel.disconnected" | "summary" | "report";
         /** @description An extension. */
         Delivery: {
             /** @description `dlv_...`, the `delivery_id` of what is sent. */

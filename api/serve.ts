@@ -17,7 +17,7 @@ import { openTelegramSending, type TelegramSettings } from '../notifications/tel
 import { openWebhookSending } from '../notifications/webhook/sending.ts';
 import { sendTestDelivery } from '../notifications/webhook/test-delivery.ts';
 import type { QueueBackend } from '../queues/connection.ts';
-import type { JobQueues } from '../queues/job-queues.ts';
+import type { DueAttempt, JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import { createApp } from './app.ts';
 import { createChatTest } from './chat-test.ts';
@@ -59,6 +59,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const slackApp = slackAppOf(slack, config.publicUrl);
   const sendSlack = (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending);
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
+  const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
   const stopping = new AbortController();
   const app = await createApp(
     {
@@ -66,8 +67,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       rateLimitStore: backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
       onScheduleChange: createScheduleNotifier(queues, () => listCheckRegions(database)),
       sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
-      sendTestMessage: createChatTest({ database, publicUrl: config.publicUrl, sendTelegram, sendSlack, now: Date.now }),
-      enqueueAttempts: (attempts) => queues.enqueueAttempts(attempts),
+      sendTestMessage: createChatTest({ database, publicUrl: config.publicUrl, sendTelegram, sendSlack, now: Date.now, newId: options.newId, enqueueAttempts, logger: log }),
+      enqueueAttempts,
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
       telegramBot: nameBot(telegram.botToken),
       sendSlack,

@@ -1,4 +1,5 @@
 import type { AgentMessage } from './agent/message.ts';
+import type { ChannelLossMessage } from './channel-loss.ts';
 import type { ChannelMessage } from './channel-message.ts';
 import type { AdvisoryMessage } from './domain/advisory-message.ts';
 import type { FailingDependency } from './vendor/dependencies.ts';
@@ -45,12 +46,12 @@ export type MonitorMessage = {
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
 /** What only chats are told: the service's description knows no such event, so that no webhook gets one. */
-export type ChatOnlyMessage = ChannelMessage | SummaryMessage | ReportMessage;
+export type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | SummaryMessage | ReportMessage;
 
 /** Any message as it is stored with its delivery. */
 export type StoredMessage = EventMessage | ChatOnlyMessage;
 
-const CHAT_ONLY = ['channel.failing', 'summary', 'report'] as const satisfies readonly ChatOnlyMessage['event'][];
+const CHAT_ONLY = ['channel.failing', 'channel.disconnected', 'summary', 'report'] as const satisfies readonly ChatOnlyMessage['event'][];
 
 /** Whether a stored message is for chats only. */
 export function isChatOnly(message: StoredMessage): message is ChatOnlyMessage {

@@ -1,11 +1,14 @@
+import type { ChannelLoss } from '../core/channel-loss.ts';
 import type { ChannelType } from '../core/channel.ts';
 import type { ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../core/chat/update.ts';
 import { HEALED } from './channel-health.ts';
+import { tellLosses, type LossTools, type LostChannel } from './channel-losses.ts';
 import type { Database } from './database.ts';
-import { runOn, type Run } from './sql.ts';
+import type { NewDelivery } from './deliveries.ts';
+import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
 /** A channel whose chat can be reached no more: `connection` is what the failed attempt used, `problem` why, as a sentence for its owner. */
-export type LostConnection = { channelId: string; connection: string; problem: string; nowMs: number };
+export type LostConnection = { channelId: string; connection: string; problem: string };
 
 /** A channel that a connect code belongs to. `connection` is what it was connected by before; null = nothing. */
 export type CodedChannel = ConnectedChannel & { connection: string | null };
@@ -15,25 +18,32 @@ export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | {
 
 type CodedRow = { id: string; tenant_id: string; name: string; all_monitors: boolean; enabled: boolean; connection: string | null; used_at: number | null; expires_at: number };
 type ChatRow = { name: string; all_monitors: boolean; enabled: boolean };
+type LostRow = LostChannel & { tookAlerts: boolean };
 
-/** What channels are told of why a chat's own people ended their alerts. */
+/** What owners read of why a chat's own people ended its alerts. */
 const ENDED = {
-  stop: 'Somebody wrote /stop in the chat',
+  stopped: 'Somebody wrote /stop in the chat',
   removed: 'The bot was blocked in the chat or removed from it',
-} as const satisfies Partial<Record<ChatUpdate['kind'], string>>;
+} as const satisfies Partial<Record<ChannelLoss, string>>;
+
+/** What an update came to, and the deliveries that tell other chats of it: their jobs are to be added once the transaction is committed. */
+export type AppliedUpdate = { outcome: ChatOutcome; told: readonly NewDelivery[] };
 
 /**
- * Marks a chat channel as not connected any more, with the reason: nothing is sent to it until its owner connects it again. False where it
- * has been connected anew since the attempt, or is not connected at all.
+ * Marks a chat channel as not connected any more, with the reason: nothing is sent to it until its owner connects it again. The owner's other
+ * chats are told in the same transaction, where it took alerts until now; returns those deliveries, whose jobs are the caller's to add. Null
+ * where it has been connected anew since the attempt, or is not connected at all.
  */
-export async function disconnectChannel(database: Database, lost: LostConnection): Promise<boolean> {
-  const rows = await runOn(database.pool)<{ id: string }>(
-    `UPDATE channels SET status = 'pending', last_error = $3, last_error_at = $4
-     WHERE id = $1 AND status = 'connected' AND coalesce(chat_id, sealed_url) = $2
-     RETURNING id`,
-    [lost.channelId, lost.connection, lost.problem, lost.nowMs],
-  );
-  return rows.length > 0;
+export async function disconnectChannel(database: Database, lost: LostConnection, tools: LossTools): Promise<readonly NewDelivery[] | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const rows = await run<LostRow>(
+      `UPDATE channels SET status = 'pending', last_error = $3, last_error_at = $4
+       WHERE id = $1 AND status = 'connected' AND coalesce(chat_id, sealed_url) = $2
+       RETURNING id, tenant_id AS "tenantId", name, type, enabled AS "tookAlerts"`,
+      [lost.channelId, lost.connection, lost.problem, tools.nowMs],
+    );
+    return rows.length === 0 ? null : await tellLosses(run, channelsIn(rows), { ...tools, loss: 'lost', lastError: lost.problem });
+  });
 }
 
 /** Sends a channel nothing until a moment (Unix milliseconds), which its chat's server asked for; a later one stays. */
@@ -71,25 +81,33 @@ export async function takeConnectCode(run: Run, code: { fingerprint: Uint8Array;
   return { outcome: 'taken', channel };
 }
 
-/** Does what a Telegram chat asked for, in the caller's transaction, and returns what there is to say. The same update twice changes nothing more. */
-export async function applyChatUpdate(run: Run, update: ChatUpdate, nowMs: number): Promise<ChatOutcome> {
+/**
+ * Does what a Telegram chat asked for, in the caller's transaction. Where that ends the alerts of a chat, the owners' other chats are told in the same
+ * transaction. The same update twice changes nothing more.
+ */
+export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossTools): Promise<AppliedUpdate> {
   switch (update.kind) {
-    case 'start':
-      return update.fingerprint === null ? await resumeChat(run, update.chatId) : await connectChat(run, { ...update, fingerprint: update.fingerprint, nowMs });
-    case 'stop':
-      return { outcome: 'stopped', chatId: update.chatId, channels: await disableChat(run, { chatId: update.chatId, why: ENDED.stop, nowMs }) };
+    case 'start': {
+      const { chatId, fingerprint } = update;
+      return { outcome: fingerprint === null ? await resumeChat(run, chatId) : await connectChat(run, { chatId, fingerprint, nowMs: tools.nowMs }), told: [] };
+    }
+    case 'stop': {
+      const { channels, told } = await disableChat(run, { chatId: update.chatId, loss: 'stopped' }, tools);
+      return { outcome: { outcome: 'stopped', chatId: update.chatId, channels }, told };
+    }
     case 'removed':
-      await disableChat(run, { chatId: update.chatId, why: ENDED.removed, nowMs });
-      return { outcome: 'silent' };
+      return { ...SILENT, told: (await disableChat(run, { chatId: update.chatId, loss: 'removed' }, tools)).told };
     case 'moved':
       await moveChat(run, { from: update.chatId, to: update.to });
-      return { outcome: 'silent' };
+      return SILENT;
     case 'other':
-      return { outcome: 'silent' };
+      return SILENT;
     default:
       return update satisfies never;
   }
 }
+
+const SILENT: AppliedUpdate = { outcome: { outcome: 'silent' }, told: [] };
 
 /** Lets the Telegram channels of a chat follow it to its new id. */
 export async function moveChat(run: Run, { from, to }: { from: string; to: string }): Promise<void> {
@@ -112,14 +130,19 @@ async function resumeChat(run: Run, chatId: string): Promise<ChatOutcome> {
   return { outcome: 'no_code', chatId, channels: rows.map(chatChannel) };
 }
 
-async function disableChat(run: Run, { chatId, why, nowMs }: { chatId: string; why: string; nowMs: number }): Promise<ChatChannel[]> {
-  const rows = await run<ChatRow>(
+/** Channels that took no alerts before are told of to nobody: nothing is new about them. */
+async function disableChat(run: Run, { chatId, loss }: { chatId: string; loss: keyof typeof ENDED }, tools: LossTools): Promise<{ channels: ChatChannel[]; told: NewDelivery[] }> {
+  const rows = await run<ChatRow & LostRow>(
     `UPDATE channels SET enabled = false, last_error = $2, last_error_at = $3
      WHERE chat_id = $1 AND type = 'telegram' AND enabled
-     RETURNING name, all_monitors, enabled`,
-    [chatId, why, nowMs],
+     RETURNING id, tenant_id AS "tenantId", name, type, all_monitors, enabled, status = 'connected' AS "tookAlerts"`,
+    [chatId, ENDED[loss], tools.nowMs],
   );
-  return rows.map(chatChannel);
+  return { channels: rows.map(chatChannel), told: await tellLosses(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }) };
+}
+
+function channelsIn(rows: readonly LostRow[]): LostChannel[] {
+  return rows.filter(({ tookAlerts }) => tookAlerts).map(({ id, tenantId, name, type }) => ({ id, tenantId, name, type }));
 }
 
 function chatChannel({ name, all_monitors: allMonitors, enabled }: ChatRow): ChatChannel {

@@ -5,7 +5,7 @@ import { isChatOnly } from '../core/envelope.ts';
 import { nextAttemptDelayMs } from '../core/retry-timetable.ts';
 import type { Database } from '../models/database.ts';
 import { claimDeliveries, recordAttempts, type Claim, type ClaimedAttempt, type RecordedAttempt } from '../models/deliveries.ts';
-import { disconnectChannel, keepQuiet, moveChat } from '../models/chat-connections.ts';
+import { keepQuiet, moveChat, type LostConnection } from '../models/chat-connections.ts';
 import { runOn } from '../models/sql.ts';
 import { openSlackWebhook } from '../models/slack-connections.ts';
 import type { AttemptOutcome, AttemptResult } from '../notifications/attempt-result.ts';
@@ -36,6 +36,8 @@ export type DeliverOptions = {
   random: () => number;
   /** Told of each delivery that came to nothing at its receiver, once that is committed. */
   noteFailure: (failed: FailedDelivery) => Promise<void>;
+  /** Told of a chat that cannot be reached any more, which may have been connected anew by then. */
+  noteLoss: (lost: LostConnection) => Promise<void>;
   log: DeliveryLog;
   onAttempt?: (outcome: AttemptOutcome, durationMs: number) => void;
 };
@@ -85,12 +87,10 @@ async function attemptDelivery(claimed: ClaimedAttempt, options: Recording): Pro
 }
 
 /** What an attempt says of its chat holds for all that is sent there later. */
-async function heedChat({ database, now, log }: DeliverOptions, { channelId, connection }: ClaimedAttempt, { channelProblem, movedTo }: ChatAttempt): Promise<void> {
+async function heedChat({ database, noteLoss }: DeliverOptions, { channelId, connection }: ClaimedAttempt, { channelProblem, movedTo }: ChatAttempt): Promise<void> {
   if (connection === null) return;
   if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
-  if (channelProblem === null) return;
-  const isLost = await disconnectChannel(database, { channelId, connection: movedTo ?? connection, problem: channelProblem, nowMs: now() });
-  if (isLost) log.warn({ channel_id: channelId, error: channelProblem }, 'channel.disconnected');
+  if (channelProblem !== null) await noteLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
 }
 
 /** Ends what cannot or must not be sent any more; null for everything else. */

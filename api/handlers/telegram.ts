@@ -7,6 +7,7 @@ import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate } from '../../notifications/telegram/update.ts';
 import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/webhook.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { enqueueTellings } from '../loss-tellings.ts';
 import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
 import { unknownRoute } from '../middleware/error-response.ts';
 import { contextOf } from '../request-context.ts';
@@ -23,17 +24,23 @@ export function createTelegramRouter(dependencies: ApiDependencies): Router {
   return router;
 }
 
-function updateHandler({ database, now, logger, config, telegramBot }: ApiDependencies): RequestHandler {
+function updateHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, now, makeId, logger, config, telegramBot } = dependencies;
+  const { publicUrl } = config;
   return async (request, response) => {
     const { id, update } = readUpdate(request.body, config.telegramBotName);
     // What people say to each other needs no mark: nothing is done about it.
     if (id === null || update.kind === 'other') return void response.json({});
     const nowMs = now();
-    const outcome = await inPoolTransaction(database, async (run) => ((await takeUpdate(run, { bot: telegramBot, updateId: id, nowMs })) ? await applyChatUpdate(run, update, nowMs) : null));
-    logger.info({ update_id: id, kind: update.kind, outcome: outcome?.outcome ?? 'repeated' }, 'telegram.update_taken');
-    if (outcome === null) return void response.json({});
+    const applied = await inPoolTransaction(database, async (run) =>
+      (await takeUpdate(run, { bot: telegramBot, updateId: id, nowMs })) ? await applyChatUpdate(run, update, { newId: makeId, publicUrl, nowMs }) : null,
+    );
+    logger.info({ update_id: id, kind: update.kind, outcome: applied?.outcome.outcome ?? 'repeated' }, 'telegram.update_taken');
+    if (applied === null) return void response.json({});
+    const { outcome, told } = applied;
     if (outcome.outcome === 'connected') logger.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
-    const reply = replyTo(outcome, config.publicUrl);
+    await enqueueTellings(dependencies, told);
+    const reply = replyTo(outcome, publicUrl);
     response.json(reply === null ? {} : { method: 'sendMessage', ...reply });
   };
 }

@@ -1,6 +1,7 @@
 import type { AgentMessage } from '../agent/message.ts';
 import type { AdvisoryMessage } from '../domain/advisory-message.ts';
 import { tellDuration } from '../duration-text.ts';
+import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
 import type { ChannelMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
@@ -26,6 +27,8 @@ const AGENT_STATES = {
   online: { tone: 'good', word: 'Agent online' },
 } as const satisfies Record<AgentMessage['state'], { tone: ChatTone; word: string }>;
 
+const LOSSES = { lost: 'Channel lost', stopped: 'Channel stopped', removed: 'Channel lost' } as const satisfies Record<ChannelLoss, string>;
+
 const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportMessage['report']['period'], string>;
 
 /** What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since when and for how long, and where to look. */
@@ -43,6 +46,8 @@ export function buildAlert(message: StoredMessage, nowMs: number): ChatMessage {
       return buildAgentAlert(message, nowMs);
     case 'channel.failing':
       return buildChannelAlert(message, nowMs);
+    case 'channel.disconnected':
+      return buildLossAlert(message);
     case 'summary':
       return buildSummary(message);
     case 'report':
@@ -88,6 +93,12 @@ function buildAgentAlert({ agent, state, reason, detail, event_at: eventAt, url 
 function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, nowMs: number): ChatMessage {
   const facts = [...fact('Since', tellSince(detail.failing_since, nowMs)), ...fact('Last error', detail.last_error)];
   return { tone: 'warning', title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the channel', url } };
+}
+
+/** Who wrote /stop meant it: that is no error. */
+function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url }: ChannelLossMessage): ChatMessage {
+  const facts = [...fact('At', tellMoment(eventAt)), ...(state === 'lost' ? fact('Last error', detail.last_error) : [])];
+  return { tone: 'warning', title: `${LOSSES[state]}: ${shorten(channel.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the channel', url } };
 }
 
 /** Names are cut rather than counts: those stand in the labels. */

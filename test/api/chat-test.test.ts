@@ -5,10 +5,12 @@ import { createChatTest } from '../../api/chat-test.ts';
 import type { Channel } from '../../core/channel.ts';
 import { createChannel, findChannel } from '../../models/channels.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
+import { createIdSource } from '../../models/ids.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { attemptSlack } from '../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../notifications/slack/sending.ts';
 import { openTelegramSending } from '../../notifications/telegram/sending.ts';
+import type { DueAttempt } from '../../queues/job-queues.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 
 const BOT = { botToken: '123:s3cret', apiUrl: 'https://api.telegram.org' };
@@ -18,6 +20,8 @@ const NOW_MS = 1_763_720_000_000;
 let testDatabase: TestDatabase;
 let database: Database;
 let made = 0;
+const newId = createIdSource();
+const enqueued: DueAttempt[] = [];
 
 test.before(async () => {
   nock.disableNetConnect();
@@ -50,14 +54,18 @@ test.serial('a Slack channel gets it through its own webhook', async (t) => {
   t.regex(bodies[0]?.text ?? '', /Test: Family/);
 });
 
-test.serial('a chat that turns out to be lost fails the test and is marked, as by an alert', async (t) => {
+test.serial('a chat that turns out to be lost fails the test and is marked and told of, as by an alert', async (t) => {
   const channel = await addChannel('telegram', { chatId: '4711' });
+  const other = await addChannel('slack', { webhookUrl: 'https://hooks.slack.com/services/T1/B1/other' });
+  await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = $1', [other.id, channel.tenantId]);
   nock('https://api.telegram.org').post('/bot123:s3cret/sendMessage').reply(403, { ok: false, error_code: 403, description: 'Forbidden: bot was blocked by the user' });
   const result = await testChat(channel);
   t.regex(result?.error ?? '', /^test delivery failed: Telegram answered 403: Forbidden: bot was blocked by the user/);
   const found = await findChannel(database, channel);
   t.is(found?.status, 'pending');
   t.regex(found?.lastError?.text ?? '', /blocked/);
+  t.like(enqueued, [{ channelId: other.id, attempt: 1, dueAtMs: NOW_MS }]);
+  t.is((await database.pool.query('SELECT FROM deliveries WHERE id = $1 AND channel_id = $2', [enqueued[0]?.deliveryId, other.id])).rowCount, 1);
   t.is(await testChat(channel), null);
 });
 
@@ -94,6 +102,9 @@ async function testChat(channel: Channel, bot: { botToken: string | null; apiUrl
     sendTelegram: openTelegramSending(bot, 5000),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slack),
     now: () => NOW_MS,
+    newId,
+    enqueueAttempts: (attempts) => Promise.resolve(void enqueued.push(...attempts)),
+    logger: { warn: (_fields, text) => { throw new Error(text); } },
   });
   return await sendChatTest(channel);
 }

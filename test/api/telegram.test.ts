@@ -43,6 +43,20 @@ test('/stop disables the channels of the chat; a second one finds nothing to do'
   t.like(json, { status: 'connected', enabled: false });
 });
 
+test('/stop is told to the owner\'s other chats once, and its job added', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const [first, other] = [await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone' }), await owner('POST', '/v1/channels', { type: 'telegram', name: 'Family' })];
+  await hand(api, messageOf(ADA + 50, `/start ${codeOf(first)}`));
+  await hand(api, messageOf(ADA + 51, `/start ${codeOf(other)}`));
+  const stop = messageOf(ADA + 50, '/stop');
+  for (const update of [stop, stop, messageOf(ADA + 50, '/stop')]) await hand(api, update);
+  const id = String(other.json['id']);
+  const { deliveries } = (await owner('GET', `/v1/channels/${id}/deliveries?event=channel.disconnected`)).json as { deliveries: { id: string }[] };
+  t.is(deliveries.length, 1);
+  t.deepEqual(api.enqueuedAttempts.filter(({ channelId }) => channelId === id).map(({ deliveryId }) => deliveryId), [deliveries[0]?.id]);
+});
+
 test('an update that Telegram hands over again changes nothing and is answered with nothing, whichever process it comes to', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();

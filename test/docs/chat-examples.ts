@@ -1,3 +1,4 @@
+import { buildLossMessage } from '../../core/channel-loss.ts';
 import { buildChannelMessage } from '../../core/channel-message.ts';
 import { buildAlert } from '../../core/chat/alert.ts';
 import type { ChatMessage } from '../../core/chat/message.ts';
@@ -14,6 +15,8 @@ const publicUrl = 'https://spotcheck.example';
 const AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 const AT_MS = AT * 1000;
 const SHOP = { id: 'mon_01m7ywba6kbn995by1sp8c6z6x', name: 'Shop & café <production>', type: 'http', target: 'https://shop.example/' } as const;
+
+const TEAM = { id: 'nch_01m7z0r6y2g8k4n1t5v9x3c7dm', name: 'Team', type: 'slack' } as const;
 
 const DOWN: MonitorMessage = {
   version: '1',
@@ -38,6 +41,7 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   'monitor.unknown': { ...DOWN, event: 'monitor.unknown', state: 'unknown', reason: 'Only 1 of 3 locations have reported in time: frankfurt is offline, hanoi is silent', detail: { ...SEEN, sources_down: [], sources_silent: ['frankfurt', 'hanoi'] } },
   'advisory.domain_expiry': buildAdvisoryMessage({ monitor: SHOP, subject: 'domain', name: 'shop.example', expiresAt: AT + 14 * 86_400, nowMs: AT_MS, publicUrl }),
   'channel.failing': buildChannelMessage({ channel: { id: 'nch_01m7z0p3v9d5h1k7q2s8x4c6bn', name: 'Pager', type: 'webhook' }, failures: 100, failingSinceMs: AT_MS - 7_200_000, lastError: 'The endpoint answered 500', nowMs: AT_MS, publicUrl }),
+  'channel.disconnected': buildLossMessage({ channel: TEAM, loss: 'lost', lastError: 'Slack takes no messages for this channel any more: the webhook was removed, or switched off', nowMs: AT_MS, publicUrl }),
   summary: fillSummary(openSummary({ openedAtMs: AT_MS, publicUrl }), [
     ...Array.from({ length: 14 }, (_, index) => ({ name: `shop-${index + 1}`, state: 'down' as const })),
     ...Array.from({ length: 3 }, (_, index) => ({ name: `blog-${index + 1}`, state: 'up' as const })),
@@ -60,5 +64,6 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
 /** One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an owner asks for. */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
+  'channel.disconnected, by /stop': buildAlert(buildLossMessage({ channel: { ...TEAM, name: 'Phone', type: 'telegram' }, loss: 'stopped', lastError: 'Somebody wrote /stop in the chat', nowMs: AT_MS, publicUrl }), AT_MS + 95_000),
   test: buildTestNote({ name: 'On call', publicUrl }),
 };

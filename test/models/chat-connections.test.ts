@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
+import type { ChannelType } from '../../core/channel.ts';
 import { createChannel, findChannel, updateChannel } from '../../models/channels.ts';
 import { applyChatUpdate, disconnectChannel, findConnection, takeConnectCode } from '../../models/chat-connections.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
+import { createIdSource } from '../../models/ids.ts';
+import { createSecretBox } from '../../models/secret-box.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { findNextUpdate, passUpdate } from '../../models/telegram-polls.ts';
 import { deleteOldUpdates, takeUpdate } from '../../models/telegram-updates.ts';
@@ -11,6 +14,7 @@ import { createTestDatabase, openTestDatabase, type TestDatabase } from '../help
 
 const NOW_MS = 1_800_000_000_000;
 const HOUR = 3600;
+const TOOLS = { newId: createIdSource(), publicUrl: 'https://spotcheck.example', nowMs: NOW_MS };
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -55,9 +59,9 @@ test('a chat that is lost leaves its channel pending with the reason, unless the
   await start('100', fingerprint);
   t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), '100');
   t.is(await findConnection(database, { tenantId: 'ten_2', id: 'nch_lost' }), null);
-  t.false(await disconnectChannel(database, { channelId: 'nch_lost', connection: '99', problem: 'Too late', nowMs: NOW_MS }));
-  t.true(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Blocked', nowMs: NOW_MS }));
-  t.false(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Again', nowMs: NOW_MS }));
+  t.is(await disconnectChannel(database, { channelId: 'nch_lost', connection: '99', problem: 'Too late' }, TOOLS), null);
+  t.truthy(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Blocked' }, TOOLS));
+  t.is(await disconnectChannel(database, { channelId: 'nch_lost', connection: '100', problem: 'Again' }, TOOLS), null);
   t.like(await findChannel(database, { tenantId: 'ten_1', id: 'nch_lost' }), { status: 'pending', enabled: true, lastError: { text: 'Blocked', at: NOW_MS / 1000 } });
   t.is(await findConnection(database, { tenantId: 'ten_1', id: 'nch_lost' }), null);
   t.like(await apply({ kind: 'start', chatId: '100', fingerprint: null }), { outcome: 'no_code', channels: [{ name: 'Phone', enabled: true }] });
@@ -87,11 +91,59 @@ test('why a chat gets nothing stays to be read when its owner disables and enabl
   t.is(await reasonAfterToggling(), 'Somebody wrote /stop in the chat');
   await apply({ kind: 'removed', chatId: '250' });
   t.is(await reasonAfterToggling(), 'The bot was blocked in the chat or removed from it');
-  await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked', nowMs: NOW_MS });
+  await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked' }, TOOLS);
   t.is(await reasonAfterToggling(), 'Blocked');
   t.like(await findChannel(database, key), { status: 'pending', enabled: true });
   await apply({ kind: 'start', chatId: '250', fingerprint: null });
   t.like(await findChannel(database, key), { status: 'connected', enabled: true, lastError: null });
+});
+
+test('the owner\'s other chats are told once that a chat is lost, and neither that chat, a webhook, nor a channel that takes nothing', async (t) => {
+  const { first, others } = await addChats('ten_lost', '400');
+  const lost = { channelId: first, connection: '400', problem: 'Telegram answered 403' };
+  const results = await Promise.all(Array.from({ length: 4 }, () => disconnectChannel(database, lost, TOOLS)));
+  t.is(results.filter((result) => result !== null).length, 1);
+  const told = await toldOf(first);
+  t.deepEqual(told.map(({ channel_id: id }) => id).toSorted(), others);
+  t.like(told[0], { state: 'lost', reason: 'Alerts do not reach the channel first any more: its chat is lost. It gets nothing until it is connected again' });
+  t.deepEqual(results.find((result) => result !== null)?.map(({ channelId }) => channelId).toSorted(), others);
+  // It was lost already: that its chat then blocks the bot, too, is no news of it.
+  await apply({ kind: 'removed', chatId: '400' });
+  t.is((await toldOf(first)).length, 2);
+  await apply({ kind: 'start', chatId: '400', fingerprint: null });
+  await updateChannel(database, { tenantId: 'ten_lost', id: first }, { enabled: true });
+  await disconnectChannel(database, lost, TOOLS);
+  t.is((await toldOf(first)).length, 4);
+});
+
+test('that somebody wrote /stop or put the bot out is told of each channel of the chat, in words that say so, and an attempt that fails afterwards tells nothing more', async (t) => {
+  for (const [kind, state, words] of [['stop', 'stopped', /^Somebody wrote \/stop in the chat of the channel (first|twin)\. It is disabled/], ['removed', 'removed', /^The bot was blocked in the chat of the channel (first|twin), or removed/]] as const) {
+    const { first, twin, others } = await addChats(`ten_${kind}`, kind === 'stop' ? '500' : '600');
+    const chatId = kind === 'stop' ? '500' : '600';
+    await apply({ kind, chatId });
+    await apply({ kind, chatId });
+    for (const id of [first, twin]) {
+      const told = await toldOf(id);
+      t.deepEqual(told.map((one) => one.channel_id).toSorted(), others);
+      t.true(told.every((one) => one.state === state && words.test(one.reason)), JSON.stringify(told));
+    }
+    t.deepEqual(await disconnectChannel(database, { channelId: first, connection: chatId, problem: 'Blocked' }, TOOLS), []);
+    t.is((await toldOf(first)).length, 2);
+  }
+});
+
+test('a loss whose telling cannot be written is none, and is found again', async (t) => {
+  const { first } = await addChats('ten_broken', '700');
+  const lost = { channelId: first, connection: '700', problem: 'Blocked' };
+  await t.throwsAsync(disconnectChannel(database, lost, { ...TOOLS, newId: () => { throw new Error('the process fails here'); } }));
+  t.like(await findChannel(database, { tenantId: 'ten_broken', id: first }), { status: 'connected', lastError: null });
+  t.is((await disconnectChannel(database, lost, TOOLS))?.length, 2);
+});
+
+test('two chats of one owner that are lost at once do not stand in each other\'s way', async (t) => {
+  const { first, others } = await addChats('ten_both', '800');
+  await Promise.all([[first, '800'], [others[0], '8001']].map(([channelId = '', connection = '']) => disconnectChannel(database, { channelId, connection, problem: 'Blocked' }, TOOLS)));
+  for (const id of [first, others[0] ?? '']) t.like(await findChannel(database, { tenantId: 'ten_both', id }), { status: 'pending' });
 });
 
 test('a chat that moves takes all of its channels with it', async (t) => {
@@ -168,5 +220,32 @@ async function start(chatId: string, fingerprint: Buffer): Promise<void> {
 }
 
 async function apply(update: Parameters<typeof applyChatUpdate>[1]) {
-  return await inPoolTransaction(database, (run) => applyChatUpdate(run, update, NOW_MS));
+  return (await inPoolTransaction(database, (run) => applyChatUpdate(run, update, TOOLS))).outcome;
+}
+
+/** A tenant with chats, the first Telegram's and the second in the same chat, and one channel each that must not hear of them. */
+async function addChats(tenantId: string, chatId: string) {
+  await createTenant(database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: NOW_MS });
+  const add = async (name: string, { type = 'telegram', chat = null, change = {} }: { type?: ChannelType; chat?: string | null; change?: { enabled?: boolean; status?: string } }) => {
+    const id = `nch_${tenantId}_${name}`;
+    await createChannel(database, { id, tenantId, type, name, status: 'connected', allMonitors: true, monitorIds: [], nowMs: NOW_MS });
+    await database.pool.query('UPDATE channels SET chat_id = $2, enabled = $3, status = $4 WHERE id = $1', [id, chat, change.enabled ?? true, change.status ?? 'connected']);
+    return id;
+  };
+  const [first, twin] = [await add('first', { chat: chatId }), await add('twin', { chat: chatId })];
+  const others = [await add('phone', { chat: `${chatId}1` }), await add('team', { type: 'slack' })];
+  await add('hook', { type: 'webhook' });
+  await add('disabled', { chat: `${chatId}2`, change: { enabled: false } });
+  await add('pending', { type: 'slack', change: { status: 'pending' } });
+  return { first, twin, others: others.toSorted() };
+}
+
+/** Which channels were told of a channel, and how its loss is put. */
+async function toldOf(channelId: string): Promise<{ channel_id: string; state: string; reason: string }[]> {
+  const { rows } = await database.pool.query(
+    `SELECT channel_id, message ->> 'state' AS state, message ->> 'reason' AS reason FROM deliveries
+     WHERE event = 'channel.disconnected' AND message -> 'channel' ->> 'id' = $1 ORDER BY no`,
+    [channelId],
+  );
+  return rows;
 }

@@ -19,7 +19,7 @@ import { createWebhookAgent } from '../../notifications/webhook/agent.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import { createFailureNote } from '../../workers/deliver/channel-health.ts';
+import { createFailureNote, createLossNote } from '../../workers/deliver/channel-health.ts';
 import { createDeliverer, type DeliverOptions } from '../../workers/deliver.ts';
 import { TestAuthority, type KeyPair } from '../helpers/certificates.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
@@ -334,6 +334,7 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   const note = (fields: object, text: string): void => void log.push({ ...fields, text });
   const retries: DueAttempt[] = [];
   const outcomes: string[] = [];
+  const noting = { database, queues: { enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)) }, newId: createIdSource(), now: clock.now, publicUrl: 'https://spotcheck.example', log: { warn: note } };
   const lanes = createDeliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
@@ -344,7 +345,8 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
     enqueueAttempt: (retry) => Promise.resolve(void retries.push(retry)),
     now: clock.now,
     random: Math.random,
-    noteFailure: createFailureNote({ database, queues: { enqueueAttempts: (attempts) => Promise.resolve(void retries.push(...attempts)) }, newId: createIdSource(), now: clock.now, publicUrl: 'https://spotcheck.example', log: { warn: note } }),
+    noteFailure: createFailureNote(noting),
+    noteLoss: createLossNote(noting),
     log: { info: note, warn: note },
     onAttempt: (outcome) => void outcomes.push(outcome),
     ...overrides,

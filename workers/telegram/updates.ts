@@ -6,11 +6,12 @@ import { takeUpdate, type BotUpdate } from '../../models/telegram-updates.ts';
 import { callBot, nameBot, type BotAnswer, type TelegramBot } from '../../notifications/telegram/bot-api.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { ALLOWED_UPDATES, readUpdate } from '../../notifications/telegram/update.ts';
+import { enqueueTellings } from '../deliver/channel-health.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** How the installation's bot is listened to. */
 export type Listening = {
-  runtime: Pick<Runtime, 'database' | 'log' | 'now' | 'publicUrl'>;
+  runtime: Pick<Runtime, 'database' | 'log' | 'newId' | 'now' | 'publicUrl' | 'queues'>;
   bot: TelegramBot;
   /** Null = commands are taken whoever they are addressed to. */
   botName: string | null;
@@ -52,14 +53,18 @@ export async function pollUpdates(listening: Listening): Promise<{ answer: BotAn
 
 /** False where the update was taken before, or is none. */
 async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown): Promise<boolean> {
-  const { database, log, publicUrl, now } = runtime;
+  const { database, log, publicUrl, newId, now } = runtime;
   const { id, update } = readUpdate(json, botName);
   if (id === null) return false;
   const nowMs = now();
-  const outcome = await inPoolTransaction(database, async (run) => ((await takePolled(run, { bot: nameBot(bot.token), updateId: id, nowMs })) ? await applyChatUpdate(run, update, nowMs) : null));
-  if (outcome === null) return false;
+  const applied = await inPoolTransaction(database, async (run) =>
+    (await takePolled(run, { bot: nameBot(bot.token), updateId: id, nowMs })) ? await applyChatUpdate(run, update, { newId, publicUrl, nowMs }) : null,
+  );
+  if (applied === null) return false;
+  const { outcome, told } = applied;
   log.info({ update_id: id, kind: update.kind, outcome: outcome.outcome }, 'telegram.update_taken');
   if (outcome.outcome === 'connected') log.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
+  await enqueueTellings(runtime, told);
   const reply = replyTo(outcome, publicUrl);
   if (reply === null) return true;
   const answer = await callBot(bot, { method: 'sendMessage', parameters: reply, deadlineMs: REPLY_MS });

@@ -5,6 +5,7 @@ import { buildTestMessage } from '../../../core/envelope.ts';
 import { createChannel } from '../../../models/channels.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { insertDeliveries } from '../../../models/deliveries.ts';
+import { createIdSource } from '../../../models/ids.ts';
 import { createSecretBox } from '../../../models/secret-box.ts';
 import { connectSlackChannel } from '../../../models/slack-connections.ts';
 import { runOn } from '../../../models/sql.ts';
@@ -12,6 +13,7 @@ import { generateConnectCode } from '../../../notifications/connect-code.ts';
 import { attemptSlack } from '../../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../../notifications/slack/sending.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
+import { createLossNote } from '../../../workers/deliver/channel-health.ts';
 import { createDeliverer, type DeliverOptions } from '../../../workers/deliver.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 
@@ -83,6 +85,18 @@ test.serial('a revoked webhook ends the retries, marks the channel with the reas
   t.like((await attemptsOf(second))[0], { status_code: null, error: 'The channel is not connected' });
 });
 
+test.serial('a revoked webhook is told to the owner\'s other chat, through its own webhook', async (t) => {
+  const { channelId, path } = await addChannel();
+  const other = await addChannel((await channelOf(channelId)).tenant_id);
+  await addDelivery(channelId);
+  nock(HOST).post(path).reply(404, 'no_service');
+  const { deliver, retries } = prepare();
+  t.deepEqual(await deliver(channelId), { failed: 1 });
+  t.like(retries, [{ channelId: other.channelId, attempt: 1 }]);
+  nock(HOST).post(other.path, ({ text }: { text: string }) => /Channel lost: Team/.test(text)).reply(200, 'ok');
+  t.deepEqual(await deliver(other.channelId), { delivered: 1 });
+});
+
 test.serial('the failure of a webhook that was replaced meanwhile says nothing of the new one', async (t) => {
   const { channelId, path } = await addChannel();
   await addDelivery(channelId);
@@ -120,16 +134,24 @@ function prepare(overrides: Partial<DeliverOptions> = {}) {
     now: Date.now,
     random: Math.random,
     noteFailure: () => Promise.resolve(),
+    noteLoss: createLossNote({
+      database,
+      queues: { enqueueAttempts: (attempts) => Promise.resolve(void retries.push(...attempts)) },
+      newId: createIdSource(),
+      now: Date.now,
+      publicUrl: 'https://spotcheck.example',
+      log: { warn: note },
+    }),
     log: { info: note, warn: note },
     ...overrides,
   });
   return { deliver: async (channelId: string) => (await lanes.run(channelId)).outcomes, log, retries };
 }
 
-async function addChannel() {
+async function addChannel(ofTenant?: string) {
   made += 1;
-  const [tenantId, channelId] = [`ten_${made}`, `nch_${made}`];
-  await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
+  const [tenantId, channelId] = [ofTenant ?? `ten_${made}`, `nch_${made}`];
+  if (ofTenant === undefined) await database.pool.query(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
   await createChannel(database, { id: channelId, tenantId, type: 'slack', name: 'Team', status: 'pending', allMonitors: true, monitorIds: [], nowMs: 0 });
   return { channelId, path: await connect(channelId) };
 }

@@ -70,6 +70,20 @@ test('/stop disables every channel of its chat, of whatever tenant, no other cha
   t.like(await rowOf(runtime, other.id), { enabled: true, last_error: null });
 });
 
+test('that a chat was stopped is queued for another chat of its owner', async (t) => {
+  const { runtime, telegram, channel } = await prepare(t);
+  await channel('one');
+  const other = await channel('two');
+  telegram.write(ADA, '/start one');
+  telegram.write(ADA + 1, '/start two');
+  await until(() => telegram.sent.length === 2);
+  telegram.write(ADA, '/stop');
+  await until(() => telegram.sent.length === 3);
+  const { rows } = await runtime.database.pool.query(`SELECT channel_id, event, message ->> 'state' AS state FROM deliveries`);
+  t.deepEqual(rows, [{ channel_id: other.id, event: 'channel.disconnected', state: 'stopped' }]);
+  t.deepEqual(runtime.logLines.filter(({ msg }) => msg === 'delivery.not_queued'), []);
+});
+
 test('a bot that is blocked, or put out of a group, disables the channels of that chat', async (t) => {
   const { runtime, telegram, channel } = await prepare(t);
   const { id } = await channel('group');
