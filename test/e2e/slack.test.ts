@@ -11,6 +11,12 @@ async function arrived(slack: SlackServer, words: RegExp, since = 0): Promise<Sl
   return await until(() => slack.posts.slice(since).find(({ json }) => words.test(String(json['text']))), PATIENCE);
 }
 
+/** What the rich text of a message shows, block by block. */
+function shownIn({ json }: SlackPost): string {
+  const blocks = json['blocks'] as { type: string; elements?: { elements: { text: string }[] }[] }[];
+  return blocks.map(({ elements = [] }) => elements.flatMap((section) => section.elements.map(({ text }) => text)).join('')).join('\n');
+}
+
 /** Creates a Slack channel and does what a person does then; returns its id and what the page in the browser said. */
 async function connect({ call, url }: Service, slack: SlackServer) {
   const { json } = await call('POST', '/channels', { type: 'slack', name: 'Team' });
@@ -42,14 +48,14 @@ test('a Slack channel is connected, sees a monitor go down and up with the facts
   const down = await arrived(slack, /Down: Shop/);
   // That it was first found up is no news to people.
   t.deepEqual(slack.posts.map(({ json }) => String(json['text']).split('\n')[0]), ['\u{1F514} Connected to Spotcheck', '\u{1F534} Down: Shop &lt;!channel&gt;']);
-  t.notRegex(down.body, /<!/);
-  t.regex(down.body, /HTTP 503 instead of 2xx/);
-  t.regex(down.body, /\*Seen from:\* local\\n\*Since:\* \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for /);
-  t.true(down.body.includes(`/monitors/${String(monitor.json['id'])}|`), down.body);
+  t.notRegex(String(down.json['text']), /<!/);
+  t.regex(shownIn(down), /HTTP 503 instead of 2xx/);
+  t.regex(shownIn(down), /Seen from: local\nSince: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for /);
+  t.true(down.body.includes(`/monitors/${String(monitor.json['id'])}"`), down.body);
 
   target.health.status = 200;
   const up = await arrived(slack, /Up again: Shop/);
-  t.regex(up.body, /\*It lasted:\* (\d+ seconds?|less than a second)/);
+  t.regex(shownIn(up), /It lasted: (\d+ seconds?|less than a second)/);
 
   slack.revoke();
   target.health.status = 503;

@@ -143,9 +143,32 @@ function isGoodBlock(block: Json): boolean {
       const elements = block['elements'];
       return Array.isArray(elements) && elements.length > 0 && elements.length <= 10 && elements.every((element) => isGoodText(element, 'mrkdwn', 3000));
     }
+    case 'rich_text': {
+      const sections = block['elements'];
+      return Array.isArray(sections) && sections.length > 0 && sections.every((section) => isObject(section) && section['type'] === 'rich_text_section' && isGoodSection(section['elements']));
+    }
     default:
       return false;
   }
+}
+
+/** The fields of an element of rich text by its type; Slack refuses others, and empty texts. */
+const ELEMENT_FIELDS: Readonly<Record<string, readonly string[]>> = { text: ['type', 'text', 'style'], link: ['type', 'url', 'text', 'style'] };
+const STYLES = new Set(['bold', 'italic', 'strike', 'code']);
+
+function isGoodSection(elements: unknown): boolean {
+  return Array.isArray(elements) && elements.length > 0 && elements.every(isGoodElement);
+}
+
+function isGoodElement(element: unknown): boolean {
+  if (!isObject(element) || typeof element['text'] !== 'string' || element['text'] === '') return false;
+  const { type, url, style } = element;
+  const isStyled = style === undefined || (isObject(style) && Object.entries(style).every(([name, value]) => STYLES.has(name) && typeof value === 'boolean'));
+  return isStyled && (type !== 'link' || (typeof url === 'string' && URL.canParse(url))) && Object.keys(element).every((key) => ELEMENT_FIELDS[String(type)]?.includes(key));
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Fields of a text object by its type; Slack refuses others. */

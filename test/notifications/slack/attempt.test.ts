@@ -20,7 +20,7 @@ test.serial('a message is posted as JSON with blocks and a text for notification
     .post(PATH, (body: Record<string, unknown>) => bodies.push(body) > 0)
     .reply(200, 'ok');
   t.like(await attempt(), { outcome: 'delivered', statusCode: 200, error: null, response: 'ok', retryAfterMs: null, channelProblem: null, movedTo: null });
-  t.like(bodies[0], { text: '\u{1F534} Down: Shop\nHTTP 503 instead of 2xx', blocks: [{ type: 'header' }, { type: 'section' }] });
+  t.like(bodies[0], { text: '\u{1F534} Down: Shop\nHTTP 503 instead of 2xx', blocks: [{ type: 'header' }, { type: 'rich_text' }] });
 });
 
 const GONE: readonly [status: number, word: string, meaning: RegExp][] = [

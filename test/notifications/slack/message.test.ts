@@ -11,21 +11,27 @@ const MESSAGE: ChatMessage = {
   link: { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' },
 };
 
-/** Every text of the blocks that Slack reads as mrkdwn, and the one of the notification, which it reads so as well. */
-const mrkdwnOf = ({ text, blocks }: SlackMessage): string[] => [
-  text,
-  ...blocks.flatMap((block) => (block.type === 'section' ? [block.text.text] : block.type === 'context' ? block.elements.map((element) => element.text) : [])),
-];
+type Run = { type: 'text' | 'link'; text: string; url?: string; style?: object };
 
-test('state and name are the header, then reason, facts and link', (t) => {
-  t.deepEqual(renderSlackMessage(MESSAGE), {
+/** The elements of all rich text, of which Slack reads nothing but what each of them says of itself. */
+const runsOf = ({ blocks }: SlackMessage): Run[] => blocks.flatMap((block) => (block.type === 'rich_text' ? block.elements.flatMap(({ elements }): readonly Run[] => elements) : []));
+
+test('state and name are the header, then reason, facts and link, with styles of their own and no markup', (t) => {
+  const section = (...elements: object[]) => ({ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] });
+  t.deepEqual(renderSlackMessage(MESSAGE) as unknown, {
     text: '\u{1F534} Down: Shop\nHTTP 503 instead of 2xx',
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: '\u{1F534} Down: Shop', emoji: false } },
-      { type: 'section', text: { type: 'mrkdwn', text: 'HTTP 503 instead of 2xx', verbatim: true } },
-      { type: 'context', elements: [{ type: 'mrkdwn', text: '*Seen from:* frankfurt, hanoi (2 of 3)\n*Since:* 2026-03-14 09:26:53 UTC, for 2 minutes', verbatim: true }] },
-      { type: 'section', text: { type: 'mrkdwn', text: '<https://spotcheck.example/monitors/mon_1|Open the monitor>', verbatim: true } },
+      section({ type: 'text', text: 'HTTP 503 instead of 2xx' }),
+      section(
+        { type: 'text', text: 'Seen from: ', style: { bold: true } },
+        { type: 'text', text: 'frankfurt, hanoi (2 of 3)' },
+        { type: 'text', text: '\nSince: ', style: { bold: true } },
+        { type: 'text', text: '2026-03-14 09:26:53 UTC, for 2 minutes' },
+      ),
+      section({ type: 'link', url: 'https://spotcheck.example/monitors/mon_1', text: 'Open the monitor' }),
     ],
+    mrkdwn: false,
     link_names: false,
     unfurl_links: false,
     unfurl_media: false,
@@ -40,17 +46,28 @@ test('what is not there takes no block: Slack refuses empty ones', (t) => {
 
 const INJECTIONS = ['<!channel>', '<!here|here>', '<@U123>', '<https://evil.example|Spotcheck>', '@channel', '@here', '@Everyone', '&lt;!channel&gt;', '*bold* _it_ `code` ~x~', '|', '>'];
 
-test('no name, reason, fact or label mentions anybody or makes a link', (t) => {
+test('no name, reason, fact or label mentions anybody, makes a link or is taken for markup: each appears as it is', (t) => {
   for (const text of INJECTIONS) {
-    const message = renderSlackMessage({ ...MESSAGE, title: text, text, facts: [{ label: text, value: text }], link: { label: text, url: `https://spotcheck.example/${text}` } });
-    const [header, , , link] = message.blocks;
-    t.true(header?.type === 'header' && !/[<>]|@(channel|here|everyone)/i.test(header.text.text), JSON.stringify(header));
-    // The one link is ours: its first `<`, its last `>`, and nothing between.
-    t.true(link?.type === 'section' && /^<https:\/\/spotcheck\.example\/[^<>]*>$/.test(link.text.text), JSON.stringify(link));
-    for (const shown of mrkdwnOf(message).filter((one) => !one.startsWith('<https://spotcheck.example/'))) {
-      t.notRegex(shown, /[<>]|&(?!amp;|lt;|gt;)|@(channel|here|everyone)/i);
-    }
+    const message = renderSlackMessage({ ...MESSAGE, title: text, text, facts: [{ label: text, value: text }], link: { label: text, url: 'https://spotcheck.example/monitors/mon_1' } });
+    const [header] = message.blocks;
+    t.true(header?.type === 'header' && header.text.type === 'plain_text' && !/[<>]|@(channel|here|everyone)/i.test(header.text.text), JSON.stringify(header));
+    t.deepEqual(runsOf(message) as unknown, [
+      { type: 'text', text },
+      { type: 'text', text: `${text}: `, style: { bold: true } },
+      { type: 'text', text },
+      { type: 'link', url: 'https://spotcheck.example/monitors/mon_1', text },
+    ]);
+    // The notification: no markup, and nothing that begins a mention or a link.
+    t.false(message.mrkdwn);
+    t.notRegex(message.text, /[<>]|&(?!amp;|lt;|gt;)|@(channel|here|everyone)/i);
+    t.is(message.text.replaceAll('\u2060', '').split('\n')[1]?.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&'), text);
   }
+});
+
+test('every block is one that Slack reads no markup in', (t) => {
+  const { blocks } = renderSlackMessage({ ...MESSAGE, title: '*x* _y_ ~z~ `c` > q', text: '> quoted' });
+  t.deepEqual([...new Set(blocks.map(({ type }) => type))], ['header', 'rich_text']);
+  t.false(JSON.stringify(blocks).includes('mrkdwn'));
 });
 
 const TONES: readonly ChatTone[] = ['bad', 'warning', 'good', 'unclear', 'neutral'];
@@ -67,14 +84,17 @@ test('whatever the texts, each part stays within what Slack takes, is no half of
   fc.assert(
     fc.property(arbitrary, (message) => {
       const rendered = renderSlackMessage(message);
-      const texts = mrkdwnOf(rendered);
+      const runs = runsOf(rendered).map(({ text }) => text);
       const [header] = rendered.blocks;
       const headline = header?.type === 'header' ? header.text.text : '';
       return (
         headline.length > 0 &&
         headline.length <= 150 &&
-        [headline, ...texts].every((text) => text.isWellFormed()) &&
-        texts.every((text) => text.length > 0 && text.length <= 3000 && !/&(?!amp;|lt;|gt;)/.test(text))
+        [headline, rendered.text, ...runs].every((text) => text.isWellFormed() && text.length > 0) &&
+        !/&(?!amp;|lt;|gt;)/.test(rendered.text) &&
+        rendered.text.length <= 3000 &&
+        runs.join('').length <= 4500 &&
+        rendered.blocks.every((block) => block.type === 'header' || block.elements.every(({ elements }) => elements.length > 0 && elements.reduce((sum, { text }) => sum + text.length, 0) <= 3000))
       );
     }),
     { numRuns: 300 },
