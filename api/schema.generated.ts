@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 e97227ec665d2de56c87c3622851fc5c0789bad8d500d904766e2bdf0b6ce733
+// openapi.yaml sha256 eee39ef39d37288bdab63f07b54b1ce17a09983b9f0e706b7dffc378bbc08f3b
 
 export type paths = {
     "/monitors": {
@@ -479,7 +479,7 @@ export type paths = {
          * Send again what failed
          * @description An extension. All deliveries of the channel that failed and were made from `since` to `until` are sent once more, in the order in which they were made
          *     and each under its old `delivery_id`, with a whole timetable of retries. What is pending again is not sent a second time. A delivery that has
-         *     had 100 attempts is left out. Needs the `write` scope.
+         *     had 100 attempts is left out. A chat reads of each that it is sent again, and how it was then. Needs the `write` scope.
          *
          */
         post: operations["replayDeliveries"];
@@ -580,7 +580,8 @@ export type paths = {
         /**
          * Send a delivery again
          * @description An extension. Whatever became of it, it is sent once more under its old `delivery_id`, with a whole timetable of retries; its attempts go on counting. A
-         *     409 while it is pending, when it has had 100 attempts, and when its channel is disabled or not connected. Needs the `write` scope.
+         *     409 while it is pending, when it has had 100 attempts, and when its channel is disabled or not connected. A chat reads that it is sent again, and how it
+         *     was then. Needs the `write` scope.
          *
          */
         post: operations["redeliver"];

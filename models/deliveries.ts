@@ -29,6 +29,8 @@ export type ClaimedAttempt = {
   connection: string | null;
   /** Why the channel takes nothing any more; null = it does. */
   refusal: string | null;
+  /** Whether a chat would be told of a monitor about which there is newer news by now, or which is gone. Never of webhooks: their receivers tell by the sequence. */
+  isOvertaken: boolean;
 };
 
 /**
@@ -106,6 +108,7 @@ type ClaimedRow = {
   sealed_signing_secret: string | null;
   sealed_previous_secret: string | null;
   connection: string | null;
+  is_overtaken: boolean | null;
 };
 
 type AskedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { asked: string; has_more: boolean };
@@ -180,12 +183,13 @@ async function claimEach(database: Database, { channelIds, lanes }: { channelIds
      ), opened AS (
        INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
      )
-     SELECT a.channel_id AS asked, claimed.*, c.type, CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
+     SELECT a.channel_id AS asked, d.*, c.type, CASE WHEN c.type <> 'webhook' THEN ${IS_OLD_NEWS} END AS is_overtaken,
+            CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
             c.enabled, c.status, c.sealed_url, c.sealed_signing_secret,
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS sealed_previous_secret,
             EXISTS (SELECT FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM next))) AS has_more
-     FROM asked a LEFT JOIN (claimed JOIN channels c ON c.id = claimed.channel_id AND c.id = ANY ($1)) ON claimed.channel_id = a.channel_id
-     ORDER BY claimed.next_attempt_at, claimed.id`,
+     FROM asked a LEFT JOIN (claimed d JOIN channels c ON c.id = d.channel_id AND c.id = ANY ($1)) ON d.channel_id = a.channel_id
+     ORDER BY d.next_attempt_at, d.id`,
     [channelIds, nowMs, claimMs, lanes],
   );
 }
@@ -204,6 +208,7 @@ function claimedOf(database: Database, row: ClaimedRow): ClaimedAttempt {
     webhook: openSecrets(database, row),
     connection: row.connection,
     refusal: refusalOf(row),
+    isOvertaken: row.is_overtaken === true,
   };
 }
 

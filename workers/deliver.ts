@@ -130,14 +130,15 @@ async function sendToWebhook({ webhook, deliveryId, attempt, message }: ClaimedA
   return { ...NOTHING_MORE, ...(await sendWebhook({ ...webhook, deliveryId, attempt, message })) };
 }
 
-async function sendToTelegram({ connection, message }: ClaimedAttempt, { sendTelegram, now }: DeliverOptions): Promise<ChatAttempt> {
+async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DeliverOptions): Promise<ChatAttempt> {
   // The operator can bring the bot back.
   if (sendTelegram === null) return unsent('retry', 'This installation has no Telegram bot at the moment');
-  if (connection === null) return unsent('failed', 'The channel has no chat');
-  return await sendTelegram(connection, buildAlert(message, now()));
+  if (claimed.connection === null) return unsent('failed', 'The channel has no chat');
+  return await sendTelegram(claimed.connection, alertOf(claimed, now()));
 }
 
-async function sendToSlack({ channelId, connection, message }: ClaimedAttempt, { database, sendSlack, now }: DeliverOptions): Promise<ChatAttempt> {
+async function sendToSlack(claimed: ClaimedAttempt, { database, sendSlack, now }: DeliverOptions): Promise<ChatAttempt> {
+  const { channelId, connection } = claimed;
   if (connection === null) return unsent('failed', 'The channel has no webhook');
   let webhookUrl: string;
   try {
@@ -146,7 +147,11 @@ async function sendToSlack({ channelId, connection, message }: ClaimedAttempt, {
     // The operator can bring the key back.
     return unsent('retry', 'The webhook of the channel cannot be read with the present SECRET_KEYS');
   }
-  return await sendSlack(webhookUrl, buildAlert(message, now()));
+  return await sendSlack(webhookUrl, alertOf(claimed, now()));
+}
+
+function alertOf({ message, attemptsBefore, isOvertaken }: ClaimedAttempt, nowMs: number): ChatMessage {
+  return buildAlert(message, nowMs, { isSentAgain: attemptsBefore > 0, isOvertaken });
 }
 
 /** The row is there already: a queue that is away costs the retry its punctuality, not its existence. */

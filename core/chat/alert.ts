@@ -31,21 +31,46 @@ const LOSSES = { lost: 'Channel lost', stopped: 'Channel stopped', removed: 'Cha
 
 const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportMessage['report']['period'], string>;
 
-/** What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since when and for how long, and where to look. */
-export function buildAlert(message: StoredMessage, nowMs: number): ChatMessage {
+/** What an attempt knows beyond its message: whether it was asked for again after it had ended, and whether there is newer news of its monitor by now. */
+export type Telling = { isSentAgain: boolean; isOvertaken: boolean };
+
+/** Until when lengths of time count (Unix seconds): the sending, or the event where that is what is told of. */
+type Until = { seconds: number; isPast: boolean };
+
+const NEWS: Telling = { isSentAgain: false, isOvertaken: false };
+
+/**
+ * What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since when and for how long, and where
+ * to look. What is no news any more says so first, has no mark of a state, and tells how it was when it happened.
+ */
+export function buildAlert(message: StoredMessage, nowMs: number, telling = NEWS): ChatMessage {
+  const { isSentAgain, isOvertaken } = telling;
+  if (!isSentAgain && !isOvertaken) return buildNews(message, { seconds: Math.floor(nowMs / 1000), isPast: false });
+  const seconds = knownAt(message);
+  const alert = buildNews(message, { seconds, isPast: true });
+  const word = isSentAgain ? 'Sent again' : 'Earlier';
+  return { ...alert, tone: 'neutral', title: `${word}: ${alert.title}`, facts: [...fact(word, `as it was at ${tellMoment(seconds)}${isOvertaken ? '; it has changed since' : ''}`), ...alert.facts] };
+}
+
+/** When it was known (Unix seconds), which is what it was told as. */
+function knownAt(message: StoredMessage): number {
+  return 'detail' in message && 'detected_at' in message.detail ? message.detail.detected_at : message.event_at;
+}
+
+function buildNews(message: StoredMessage, until: Until): ChatMessage {
   switch (message.event) {
     case 'monitor.down':
     case 'monitor.degraded':
     case 'monitor.up':
     case 'monitor.unknown':
-      return buildMonitorAlert(message, nowMs);
+      return buildMonitorAlert(message, until);
     case 'advisory.domain_expiry':
       return buildAdvisory(message);
     case 'agent.offline':
     case 'agent.online':
-      return buildAgentAlert(message, nowMs);
+      return buildAgentAlert(message, until);
     case 'channel.failing':
-      return buildChannelAlert(message, nowMs);
+      return buildChannelAlert(message, until);
     case 'channel.disconnected':
       return buildLossAlert(message);
     case 'summary':
@@ -57,13 +82,13 @@ export function buildAlert(message: StoredMessage, nowMs: number): ChatMessage {
   }
 }
 
-function buildMonitorAlert({ state, monitor, reason, detail, event_at: eventAt, url }: MonitorMessage, nowMs: number): ChatMessage {
+function buildMonitorAlert({ state, monitor, reason, detail, event_at: eventAt, url }: MonitorMessage, until: Until): ChatMessage {
   const { tone, word } = STATES[state];
   const facts = [
     ...fact('Seen from', tellPlaces(detail.sources_down, detail.sources_total)),
     ...fact('No word from', tellList(detail.sources_silent ?? [])),
     ...fact('Depends on', tellList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.place)} (${one.state})`))),
-    ...(state === 'up' ? [] : fact('Since', tellSince(eventAt, nowMs))),
+    ...(state === 'up' ? [] : fact('Since', tellSince(eventAt, until))),
     ...(state === 'up' ? fact('At', tellMoment(eventAt)) : []),
     ...(detail.duration_seconds === undefined ? [] : fact('It lasted', tellDuration(detail.duration_seconds))),
   ];
@@ -80,18 +105,18 @@ function buildAdvisory({ monitor, reason, url }: AdvisoryMessage): ChatMessage {
   };
 }
 
-function buildAgentAlert({ agent, state, reason, detail, event_at: eventAt, url }: AgentMessage, nowMs: number): ChatMessage {
+function buildAgentAlert({ agent, state, reason, detail, event_at: eventAt, url }: AgentMessage, until: Until): ChatMessage {
   const { tone, word } = AGENT_STATES[state];
   const facts = [
     ...fact('Region', agent.region),
     ...fact('Last heard', tellMoment(detail.last_seen_at)),
-    ...(state === 'offline' ? fact('Since', tellSince(eventAt, nowMs)) : fact('At', tellMoment(eventAt))),
+    ...(state === 'offline' ? fact('Since', tellSince(eventAt, until)) : fact('At', tellMoment(eventAt))),
   ];
   return { tone, title: `${word}: ${shorten(agent.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the agent', url } };
 }
 
-function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, nowMs: number): ChatMessage {
-  const facts = [...fact('Since', tellSince(detail.failing_since, nowMs)), ...fact('Last error', detail.last_error)];
+function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, until: Until): ChatMessage {
+  const facts = [...fact('Since', tellSince(detail.failing_since, until)), ...fact('Last error', detail.last_error)];
   return { tone: 'warning', title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the channel', url } };
 }
 
@@ -101,8 +126,8 @@ function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url
   return { tone: 'warning', title: `${LOSSES[state]}: ${shorten(channel.name, CHAT_CAPS.name)}`, text: shorten(reason, CHAT_CAPS.text), facts, link: { label: 'Open the channel', url } };
 }
 
-/** Names are cut rather than counts: those stand in the labels. */
-function buildSummary({ monitors, states, url }: SummaryMessage): ChatMessage {
+/** Names are cut rather than counts: those stand in the labels. The moment is when the first of them changed that is told here. */
+function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => ({
     label: `${STATES[state].word} (${count})`,
@@ -112,7 +137,7 @@ function buildSummary({ monitors, states, url }: SummaryMessage): ChatMessage {
     tone: worst === undefined ? 'neutral' : STATES[worst.state].tone,
     title: `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
     text: 'Many monitors changed within a short time, so they are told together.',
-    facts,
+    facts: [...facts, ...fact('From', tellMoment(eventAt))],
     link: { label: 'Open all monitors', url },
   };
 }
@@ -150,8 +175,8 @@ function tellList(names: readonly string[]): string | null {
   return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-function tellSince(atSeconds: number, nowMs: number): string {
-  return `${tellMoment(atSeconds)}, for ${tellDuration(Math.floor(nowMs / 1000) - atSeconds)}`;
+function tellSince(atSeconds: number, { seconds, isPast }: Until): string {
+  return `${tellMoment(atSeconds)}, for ${tellDuration(seconds - atSeconds)}${isPast ? ' by then' : ''}`;
 }
 
 /** A moment (Unix seconds) as `2026-03-14 09:26:53 UTC`: people of one chat live in several time zones. */

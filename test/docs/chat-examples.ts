@@ -64,6 +64,8 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
 /** One message of every kind as chats are told of it, 95 seconds after it became true; the last one is the test that an owner asks for. */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
+  'monitor.down, sent again': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: true, isOvertaken: true }),
+  'monitor.down, told late': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: false, isOvertaken: true }),
   'channel.disconnected, by /stop': buildAlert(buildLossMessage({ channel: { ...TEAM, name: 'Phone', type: 'telegram' }, loss: 'stopped', lastError: 'Somebody wrote /stop in the chat', nowMs: AT_MS, publicUrl }), AT_MS + 95_000),
   test: buildTestNote({ name: 'On call', publicUrl }),
 };

@@ -96,6 +96,7 @@ test('a claim gives the attempt everything it needs', async (t) => {
     webhook: { ...WEBHOOK, previousSecret: null },
     connection: null,
     refusal: null,
+    isOvertaken: false,
   });
 });
 

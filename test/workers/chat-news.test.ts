@@ -234,6 +234,25 @@ test('an attempt at a chat that is under way when newer news comes is not retrie
   t.deepEqual(await outcomesOf(webhook), ['pending', 'pending', 'pending']);
 });
 
+test('a claim says of a first attempt at a chat whether there is newer news of its monitor, and never of one at a webhook', async (t) => {
+  const { runtime, monitors, chat, webhook, change } = await prepare(t, 2);
+  const when = { nowMs: START_MS + 3_600_000, claimMs: CLAIM_MS };
+  const [first] = monitors;
+  await change('down', { atMs: START_MS });
+  await change('up', { atMs: START_MS + 3000, of: monitors.slice(0, 1) });
+  const claimsOf = async (channelId: string) => {
+    const claims: unknown[] = [];
+    for (let claimed = await claimNextDelivery(runtime.database, channelId, when); claimed !== null; claimed = await claimNextDelivery(runtime.database, channelId, when)) {
+      claims.push([claimed.event, claimed.monitorId === first?.id ? 'first' : 'second', claimed.isOvertaken]);
+      const { deliveryId, attempt } = claimed;
+      await recordAttempt(runtime.database, { deliveryId, attempt, outcome: 'delivered', statusCode: 200, durationMs: 5, error: null, response: null, finishedAtMs: START_MS + 5, nextAttemptAtMs: null });
+    }
+    return claims.toSorted();
+  };
+  t.deepEqual(await claimsOf(chat), [['monitor.down', 'first', true], ['monitor.down', 'second', false], ['monitor.up', 'first', false]]);
+  t.deepEqual(await claimsOf(webhook), [['monitor.down', 'first', false], ['monitor.down', 'second', false], ['monitor.up', 'first', false]]);
+});
+
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 /** Monitors that are up, and have been for long, with a chat and a webhook for all of them. */

@@ -1,8 +1,10 @@
 import test from 'ava';
 import { buildAlert } from '../../../core/chat/alert.ts';
+import { buildChannelMessage } from '../../../core/channel-message.ts';
 import { buildAgentMessage } from '../../../core/agent/message.ts';
 import { buildAdvisoryMessage } from '../../../core/domain/advisory-message.ts';
 import type { MonitorDetail, MonitorMessage } from '../../../core/envelope.ts';
+import { fillSummary, openSummary } from '../../../core/storm.ts';
 
 const EVENT_AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 const NOW_MS = (EVENT_AT + 95) * 1000;
@@ -52,6 +54,51 @@ for (const [event, state, tone, title] of [
     t.like(buildAlert({ ...messageOf({}), event, state }, NOW_MS), { tone, title });
   });
 }
+
+const LATE_MS = NOW_MS + 3_600_000;
+
+test('what is sent again says so first, when that was, and for how long it had lasted by then: not how long ago that is', (t) => {
+  t.deepEqual(buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: false }), {
+    tone: 'neutral',
+    title: 'Sent again: Down: Shop',
+    text: 'HTTP 503 instead of 2xx (seen from 2 of 3 places)',
+    facts: [
+      { label: 'Sent again', value: 'as it was at 2026-03-14 09:27:05 UTC' },
+      { label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' },
+      { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 12 seconds by then' },
+    ],
+    link: LINK,
+  });
+});
+
+test('a first attempt that comes late tells how long it has lasted while it lasts, and once that is over how it was', (t) => {
+  t.is(buildAlert(messageOf({}), LATE_MS, { isSentAgain: false, isOvertaken: false }).facts.at(-1)?.value, '2026-03-14 09:26:53 UTC, for 1 hour 1 minute');
+  const { tone, title, facts } = buildAlert(messageOf({}), LATE_MS, { isSentAgain: false, isOvertaken: true });
+  t.deepEqual([tone, title], ['neutral', 'Earlier: Down: Shop']);
+  t.deepEqual(facts[0], { label: 'Earlier', value: 'as it was at 2026-03-14 09:27:05 UTC; it has changed since' });
+  t.is(facts.at(-1)?.value, '2026-03-14 09:26:53 UTC, for 12 seconds by then');
+});
+
+test('of what is sent again and has changed since both are told', (t) => {
+  const { title, facts } = buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: true });
+  t.is(title, 'Sent again: Down: Shop');
+  t.deepEqual(facts[0], { label: 'Sent again', value: 'as it was at 2026-03-14 09:27:05 UTC; it has changed since' });
+});
+
+test('of every other kind what is sent again has its moment, and no length of time that grew since', (t) => {
+  const publicUrl = 'https://spotcheck.example';
+  const again = { isSentAgain: true, isOvertaken: false };
+  const summary = fillSummary(openSummary({ openedAtMs: EVENT_AT * 1000, publicUrl }), [{ name: 'Shop', state: 'down' }]);
+  const failing = buildChannelMessage({ channel: { id: 'nch_1', name: 'Pager', type: 'webhook' }, failures: 100, failingSinceMs: EVENT_AT * 1000 - 7_200_000, lastError: 'gone', nowMs: EVENT_AT * 1000, publicUrl });
+  for (const message of [summary, failing]) {
+    const { title, facts, tone } = buildAlert(message, LATE_MS, again);
+    t.regex(title, /^Sent again: /);
+    t.is(tone, 'neutral');
+    t.deepEqual(facts[0], { label: 'Sent again', value: 'as it was at 2026-03-14 09:26:53 UTC' });
+  }
+  t.is(buildAlert(summary, LATE_MS).facts.at(-1)?.value, '2026-03-14 09:26:53 UTC');
+  t.is(buildAlert(failing, LATE_MS, again).facts.find(({ label }) => label === 'Since')?.value, '2026-03-14 07:26:53 UTC, for 2 hours by then');
+});
 
 test('an advisory warns of what runs out', (t) => {
   const expiresAt = EVENT_AT + 14 * 86_400;

@@ -2,6 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { MonitorMessage } from '../../../core/envelope.ts';
 import { createChannel } from '../../../models/channels.ts';
 import { insertDeliveries } from '../../../models/deliveries.ts';
+import { reopenDelivery } from '../../../models/delivery-record.ts';
 import { runOn } from '../../../models/sql.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
@@ -21,6 +22,28 @@ test('an alert arrives in the chat as people read it, and its delivery is record
   const record = JSON.stringify([await deliveryOf(runtime, id), await attemptsOf(runtime, id), runtime.logLines]);
   t.like(await deliveryOf(runtime, id), { outcome: 'delivered', attempts: 1 });
   t.false(record.includes(telegram.token.split(':')[1] ?? ''));
+});
+
+test('an alert that is sent again on demand says so, and how long it had lasted when it was found', async (t) => {
+  const { telegram, runtime, deliver } = await prepare(t);
+  const id = await deliver(messageOf('Shop'));
+  await finished(runtime, id);
+  const reopened = await reopenDelivery(runtime.database, { tenantId: runtime.tenantId, id }, runtime.now());
+  await runtime.queues.enqueueAttempts([{ deliveryId: id, channelId: 'nch_1', attempt: reopened?.attempt ?? 0, dueAtMs: runtime.now() }]);
+  const text = await until(() => telegram.messagesTo(ADA)[1]);
+  t.regex(text, /^🔔 <b>Sent again: Down: Shop<\/b>\nConnection refused\n\nSent again: as it was at 2026-03-14 09:27:05 UTC\nSeen from: local\nSince: 2026-03-14 09:26:53 UTC, for 12 seconds by then\n/);
+  const { rows } = await runtime.database.pool.query(`SELECT message -> 'detail' ->> 'sequence' AS sequence FROM deliveries`);
+  t.deepEqual(rows, [{ sequence: '4' }]);
+});
+
+test('a first attempt that was overtaken tells how it was', async (t) => {
+  const { telegram, runtime, deliver } = await prepare(t);
+  await runtime.database.pool.query(
+    `INSERT INTO transitions (monitor_id, tenant_id, sequence, from_state, to_state, at, detected_at, evidence) VALUES ('mon_1', $1, 5, 'down', 'up', $2, $2, '{}')`,
+    [runtime.tenantId, runtime.now()],
+  );
+  await finished(runtime, await deliver(messageOf('Shop')));
+  t.regex(telegram.messagesTo(ADA)[0] ?? '', /^🔔 <b>Earlier: Down: Shop<\/b>\nConnection refused\n\nEarlier: as it was at 2026-03-14 09:27:05 UTC; it has changed since\n/);
 });
 
 test('a chat that asks to be left alone is, for longer than the timetable says', async (t) => {
@@ -123,7 +146,7 @@ function messageOf(name: string): MonitorMessage {
     monitor: { id: 'mon_1', name, type: 'http', target: 'https://shop.example/' },
     state: 'down',
     reason: 'Connection refused',
-    detail: { sources_down: ['local'], incident_id: 'inc_1', cause: 'conn_refused', previous_state: 'up', sequence: 4, sources_total: 1, quorum: 1, detected_at: EVENT_AT },
+    detail: { sources_down: ['local'], incident_id: 'inc_1', cause: 'conn_refused', previous_state: 'up', sequence: 4, sources_total: 1, quorum: 1, detected_at: EVENT_AT + 12 },
     url: 'https://spotcheck.example/monitors/mon_1',
   };
 }
