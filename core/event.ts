@@ -41,7 +41,8 @@ export function isEventState(state: MonitorState): state is EventState {
 /**
  * Whether channels of a type hear of a change that causes an event (D-44): webhooks of every one; people on Telegram and Slack of bad
  * news, and of `up` only as its end, so not when a new monitor is first found up. `lastTold` is the state that the event before announced,
- * whatever pauses lie between; null = there was none.
+ * whatever pauses lie between; null = there was none. Of an `up` a chat hears only where it was told of the bad news itself, which is for its
+ * record to say.
  */
 export function hears(type: ChannelType, change: Pick<Change, 'to'>, lastTold: EventState | null): boolean {
   if (eventOf(change) === null) return false;

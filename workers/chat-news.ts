@@ -4,19 +4,22 @@ import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { Run } from '../models/sql.ts';
 import { supersedeRetries } from '../models/superseding.ts';
+import { listAwaitedRecoveries } from '../models/told-chats.ts';
 import { addToSummaries, countChangedMonitors, listNewestSummaries, noteSummaries, type NewestSummary } from '../models/storms.ts';
+import { KEEP_DELIVERIES_DAYS } from './maintain/retention.ts';
 
 /** A monitor's change on its way to one chat. */
 export type ChatNews = NewDelivery & { monitorId: string; message: MonitorMessage };
 
 /**
- * Writes what chats are told of changes whose transitions are written already, and returns the deliveries whose jobs are to be added. Retries
- * that the news makes pointless are dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of the
+ * Writes what chats are told of changes whose transitions are written already, and returns the deliveries whose jobs are to be added. A chat is not
+ * told of the end of what it never heard of. Retries that the news makes pointless are dropped. In a storm, and as long after one as a summary is still open, a chat gets a summary of the
  * changes instead of a delivery for each.
  */
-export async function writeChatNews(run: Run, news: readonly ChatNews[], tools: { newId: (prefix: IdPrefix) => string; publicUrl: string }): Promise<NewDelivery[]> {
+export async function writeChatNews(run: Run, changes: readonly ChatNews[], tools: { newId: (prefix: IdPrefix) => string; publicUrl: string }): Promise<NewDelivery[]> {
+  const nowMs = Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
+  const news = await dropOldNews(run, changes, nowMs);
   if (news.length === 0) return [];
-  const nowMs = Math.max(...news.map(({ createdAtMs }) => createdAtMs));
   const changed = await countChangedMonitors(run, unique(news.map(({ tenantId }) => tenantId)), nowMs - STORM_WINDOW_MS);
   const newest = await listNewestSummaries(run, unique(news.map(({ channelId }) => channelId)));
   await supersedeRetries(run, news, nowMs);
@@ -36,6 +39,22 @@ export async function writeChatNews(run: Run, news: readonly ChatNews[], tools: 
     atMs: createdAtMs,
   })));
   return deliveries;
+}
+
+/** Without each `up` of a monitor of which its chat has heard nothing bad last (D-44): one that was made, connected, enabled or routed while it was down. */
+async function dropOldNews(run: Run, changes: readonly ChatNews[], nowMs: number): Promise<readonly ChatNews[]> {
+  const keyOf = ({ channelId, monitorId }: { channelId: string; monitorId: string }) => `${channelId} ${monitorId}`;
+  const heard = new Set<string>();
+  // What else the chat is told of the monitor in this very batch, before it, is not written yet.
+  const asked = changes.filter((change) => {
+    const isFirst = !heard.has(keyOf(change));
+    heard.add(keyOf(change));
+    return isFirst && change.message.state === 'up';
+  });
+  const recoveries = asked.map(({ channelId, monitorId, message }) => ({ channelId, monitorId, sequence: message.detail.sequence }));
+  const awaited = new Set((await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * 86_400_000)).map(keyOf));
+  const old = new Set(asked.filter((change) => !awaited.has(keyOf(change))));
+  return changes.filter((change) => !old.has(change));
 }
 
 type Opening = { newId: (prefix: IdPrefix) => string; publicUrl: string; nowMs: number };

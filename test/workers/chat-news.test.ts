@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { SummaryMessage } from '../../core/storm.ts';
 import type { Monitor } from '../../core/monitor.ts';
 import type { Verdict } from '../../core/verdict.ts';
-import { createChannel } from '../../models/channels.ts';
+import { createChannel, updateChannel } from '../../models/channels.ts';
 import { claimDeliveries } from '../../models/deliveries.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitors.ts';
 import { inPoolTransaction } from '../../models/sql.ts';
@@ -193,6 +193,84 @@ test('a chat that was told of an outage hears of its end, even when the monitor 
   await resumeMonitor(runtime.database, { ...key, nowMs: START_MS + 5000 });
   await change('up', { atMs: START_MS + 6000, dueAtMs: START_MS + 5500 });
   t.is((await toldTo(chat)).length, 2);
+});
+
+/** Ways in which a chat that was there before comes to hear of monitors only while one is down: what is done before, and then. */
+const LATE_COMERS: readonly [how: string, before: string, then: string][] = [
+  ['enabled', 'enabled = false', 'enabled = true'],
+  ['connected', `status = 'pending'`, `status = 'connected'`],
+  ['routed', 'all_monitors = false', 'all_monitors = true'],
+];
+for (const [how, before, then] of LATE_COMERS) {
+  test(`a chat that is ${how} while a monitor is down does not hear of the end of an outage that it never heard of, but of the next one`, async (t) => {
+    const { runtime, chat, change, toldTo } = await prepare(t, 1);
+    const set = async (columns: string) => void (await runtime.database.pool.query(`UPDATE channels SET ${columns} WHERE id = $1`, [chat]));
+    await set(before);
+    await change('down', { atMs: START_MS });
+    await set(then);
+    await change('up', { atMs: START_MS + 1000 });
+    t.deepEqual(await toldTo(chat), []);
+    await change('down', { atMs: START_MS + 2000 });
+    await change('up', { atMs: START_MS + 3000 });
+    t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down', 'monitor.up']);
+  });
+}
+
+test('a chat that is made while a monitor is down hears of what happens from then on: not of "up" alone, and of "up" after "degraded"; a webhook hears of all', async (t) => {
+  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 2);
+  const [first, second] = monitors;
+  if (first === undefined || second === undefined) throw new Error('no monitors');
+  await change('down', { atMs: START_MS });
+  const [late, webhook] = [await addChannel(runtime, 'slack'), await addChannel(runtime, 'webhook')];
+  await change('degraded', { atMs: START_MS + 1000, of: [second] });
+  await change('up', { atMs: START_MS + 2000 });
+  t.deepEqual((await toldTo(late)).map(({ event }) => event), ['monitor.degraded', 'monitor.up']);
+  t.is((await toldTo(chat)).length, 5);
+  t.deepEqual((await toldTo(webhook)).map(({ event }) => event), ['monitor.degraded', 'monitor.up', 'monitor.up']);
+});
+
+test('a chat that was told of an outage hears of its end, though it was switched off and on in between, or told in a summary', async (t) => {
+  const { runtime, monitors, chat, change, toldTo } = await prepare(t, 12);
+  await change('down', { atMs: START_MS });
+  await deliverSummary(runtime, chat, START_MS + 5000);
+  const late = await addChannel(runtime, 'slack');
+  for (const enabled of [false, true]) await updateChannel(runtime.database, { tenantId: runtime.tenantId, id: chat }, { enabled });
+  await change('up', { atMs: START_MS + 60_000, of: monitors.slice(0, 3) });
+  await change('up', { atMs: START_MS + 120_000, of: monitors.slice(3) });
+  t.deepEqual((await toldTo(chat)).slice(1).map(({ event }) => event), Array.from({ length: 12 }, () => 'monitor.up'));
+  t.deepEqual(await toldTo(late), []);
+});
+
+test('a chat whose last word of a monitor is that it is down hears that it is up, though it missed what was in between', async (t) => {
+  const { runtime, chat, change, toldTo } = await prepare(t, 1);
+  const key = { tenantId: runtime.tenantId, id: chat };
+  await change('down', { atMs: START_MS });
+  await updateChannel(runtime.database, key, { enabled: false });
+  await change('up', { atMs: START_MS + 1000 });
+  await change('down', { atMs: START_MS + 2000 });
+  await updateChannel(runtime.database, key, { enabled: true });
+  await change('up', { atMs: START_MS + 3000 });
+  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down', 'monitor.up']);
+});
+
+test('of an outage that is older than the record of deliveries a chat that was there hears the end, and one that came later does not', async (t) => {
+  const { runtime, chat, change, toldTo } = await prepare(t, 1);
+  await change('down', { atMs: START_MS });
+  const late = await addChannel(runtime, 'slack');
+  const { pool } = runtime.database;
+  await pool.query('DELETE FROM deliveries');
+  await pool.query('UPDATE transitions SET at = at - $1, detected_at = detected_at - $1', [40 * 86_400_000]);
+  for (const [id, days] of [[chat, 41], [late, 39]] as const) await pool.query('UPDATE channels SET created_at = created_at - $2 WHERE id = $1', [id, days * 86_400]);
+  await change('up', { atMs: START_MS + 1000 });
+  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.up']);
+  t.deepEqual(await toldTo(late), []);
+});
+
+test('a batch that takes a monitor down and up again tells a chat both', async (t) => {
+  const { runtime, agent, monitors, chat, toldTo } = await prepare(t, 1);
+  const evaluate = createEvaluator({ database: runtime.database, now: () => START_MS, newId: runtime.newId, publicUrl: runtime.publicUrl });
+  await evaluate((['down', 'up'] as const).flatMap((verdict, index) => monitors.map((monitor) => resultOf(monitor, agent, { dueAtMs: START_MS - 30_000 + 1000 * index, verdict }))));
+  t.deepEqual((await toldTo(chat)).map(({ event }) => event), ['monitor.down', 'monitor.up']);
 });
 
 test('a storm whose transaction fails leaves neither a summary nor a change of one', async (t) => {

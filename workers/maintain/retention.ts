@@ -6,7 +6,7 @@ import { deleteUnusedVendorPages } from '../../models/vendor-pages.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Finished deliveries are kept this long, in days. */
-const KEEP_DELIVERIES_DAYS = 30;
+export const KEEP_DELIVERIES_DAYS = 30;
 
 /** What is known of a domain, and of the servers that were asked, goes this long after nobody wanted to know it any more, in days. */
 const KEEP_DOMAINS_DAYS = 30;
