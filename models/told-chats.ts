@@ -10,29 +10,38 @@ const SUMMARY_OPEN_MS = 86_400_000;
 const CLOCKS_DIFFER_MS = 60_000;
 
 /**
- * Which of these recoveries their chats wait for: those where the newest event of the monitor that the chat itself was told, alone or in a summary,
- * was bad news. What is older than the record of deliveries (`recordSinceMs`, Unix milliseconds) counts as told where the channel was there. Run it in
- * the transaction that writes the recoveries, with their monitors locked.
+ * Which of these recoveries their chats wait for: those where the chat itself was told, alone or in a summary, of any bad news since the monitor was up
+ * last, whatever pauses lie between. What is older than the record of deliveries (`recordSinceMs`, Unix milliseconds) counts as told where the channel
+ * was there. Run it in the transaction that writes the recoveries, with their monitors locked. One statement, however many monitors recover at once:
+ * a delivery is found by the moment that it shares with its transition, and summaries are read only where that finds none.
  */
 export async function listAwaitedRecoveries(run: Run, recoveries: readonly Recovery[], recordSinceMs: number): Promise<{ channelId: string; monitorId: string }[]> {
   if (recoveries.length === 0) return [];
   return await run<{ channelId: string; monitorId: string }>(
-    `SELECT n.channel_id AS "channelId", n.monitor_id AS "monitorId"
-     FROM unnest($1::text[], $2::text[], $3::integer[]) AS n (channel_id, monitor_id, sequence)
-     JOIN channels c ON c.id = n.channel_id,
-     LATERAL (
-       SELECT t.to_state FROM transitions t
-       WHERE t.monitor_id = n.monitor_id AND t.sequence < n.sequence AND t.to_state IN ('up', 'degraded', 'down', 'unknown')
-         AND t.detected_at >= c.created_at * 1000 - ${CLOCKS_DIFFER_MS}
-         AND (t.detected_at < $4
-           OR EXISTS (SELECT FROM deliveries d
-                      WHERE d.channel_id = n.channel_id AND d.created_at = t.detected_at AND d.monitor_id = n.monitor_id AND d.event LIKE 'monitor.%')
-           OR EXISTS (SELECT FROM deliveries d JOIN summary_changes s ON s.delivery_id = d.id
-                      WHERE d.channel_id = n.channel_id AND d.event = 'summary' AND s.monitor_id = n.monitor_id AND s.sequence = t.sequence
-                        AND d.created_at BETWEEN t.detected_at - ${SUMMARY_OPEN_MS} AND t.detected_at + ${CLOCKS_DIFFER_MS}))
-       ORDER BY t.sequence DESC LIMIT 1
-     ) told
-     WHERE told.to_state <> 'up'`,
+    `WITH asked AS MATERIALIZED (
+       SELECT * FROM unnest($1::text[], $2::text[], $3::integer[]) AS a (channel_id, monitor_id, sequence)
+     ), bad AS MATERIALIZED (
+       SELECT m.monitor_id, t.sequence, t.detected_at
+       FROM (SELECT DISTINCT monitor_id, sequence FROM asked) m, LATERAL (
+         SELECT t.sequence, t.detected_at FROM transitions t
+         WHERE t.monitor_id = m.monitor_id AND t.sequence < m.sequence AND t.to_state IN ('degraded', 'down', 'unknown') AND t.sequence > coalesce((
+           SELECT u.sequence FROM transitions u WHERE u.monitor_id = m.monitor_id AND u.sequence < m.sequence AND u.to_state = 'up' ORDER BY u.sequence DESC LIMIT 1), 0)
+         OFFSET 0
+       ) t
+     ), gathered AS MATERIALIZED (
+       SELECT d.channel_id, s.monitor_id, s.sequence
+       FROM (SELECT id, channel_id FROM deliveries
+             WHERE channel_id = ANY ($1::text[]) AND event = 'summary'
+               AND created_at BETWEEN (SELECT min(detected_at) FROM bad WHERE detected_at >= $4) - ${SUMMARY_OPEN_MS} AND (SELECT max(detected_at) FROM bad) + ${CLOCKS_DIFFER_MS}
+             OFFSET 0) d
+       JOIN summary_changes s ON s.delivery_id = d.id
+     )
+     SELECT DISTINCT a.channel_id AS "channelId", a.monitor_id AS "monitorId"
+     FROM asked a JOIN bad b ON b.monitor_id = a.monitor_id JOIN channels c ON c.id = a.channel_id
+     WHERE (b.detected_at < $4 AND b.detected_at >= c.created_at * 1000)
+       OR EXISTS (SELECT FROM deliveries d
+                  WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id AND d.event LIKE 'monitor.%' OFFSET 0)
+       OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)`,
     [recoveries.map(({ channelId }) => channelId), recoveries.map(({ monitorId }) => monitorId), recoveries.map(({ sequence }) => sequence), recordSinceMs],
   );
 }

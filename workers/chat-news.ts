@@ -41,7 +41,7 @@ export async function writeChatNews(run: Run, changes: readonly ChatNews[], tool
   return deliveries;
 }
 
-/** Without each `up` of a monitor of which its chat has heard nothing bad last (D-44): one that was made, connected, enabled or routed while it was down. */
+/** Without each `up` that ends what its chat has not heard of (D-44): one that was made, connected, enabled or routed while it was down. */
 async function dropOldNews(run: Run, changes: readonly ChatNews[], nowMs: number): Promise<readonly ChatNews[]> {
   const keyOf = ({ channelId, monitorId }: { channelId: string; monitorId: string }) => `${channelId} ${monitorId}`;
   const heard = new Set<string>();
