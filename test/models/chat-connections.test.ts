@@ -5,7 +5,6 @@ import { createChannel, findChannel, updateChannel } from '../../models/channels
 import { applyChatUpdate, disconnectChannel, findConnection, takeConnectCode } from '../../models/chat-connections.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/ids.ts';
-import { createSecretBox } from '../../models/secret-box.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { findNextUpdate, passUpdate } from '../../models/telegram-polls.ts';
 import { deleteOldUpdates, takeUpdate } from '../../models/telegram-updates.ts';
