@@ -21,12 +21,11 @@ import { requestId } from './middleware/request-id.ts';
 import { requestLog } from './middleware/request-log.ts';
 import { requireScope } from './middleware/scope.ts';
 import { validation } from './middleware/validation.ts';
-import { warmUp } from './middleware/validator-warm-up.ts';
 import { createRouter } from './routes.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console) before unknown paths
- * are answered with 404. Rejects when the description does not compile.
+ * are answered with 404.
  */
 export async function createApp(dependencies: ApiDependencies, mount: (app: Express) => void = () => undefined): Promise<Express> {
   const description = await readDescription();
@@ -44,11 +43,9 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   app.use(AGENT_PATH, createAgentRouter(dependencies));
 
-  const validated = validation(description);
-  await warmUp(description, validated, app);
   app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), requireCaller, requireScope, ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.
-  app.use(...validated);
+  app.use(...validation(description));
   app.use(BASE_PATH, createRouter(dependencies));
 
   mount(app);

@@ -51,7 +51,7 @@ export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void
 /** How long requests under way have to end when the process stops, in milliseconds. */
 const DRAIN_MS = 10_000;
 
-/** Opens the API on its port; rejects when the port is taken or the description does not compile. */
+/** Opens the API on its port; rejects when the port is taken. */
 export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const { database, backend, queues, log, telegram, slack, config } = options;
   const sending = openWebhookSending({ allowPrivateNetwork: config.allowPrivateNetwork, deadlineMs: config.webhookTimeoutSeconds * 1000 });

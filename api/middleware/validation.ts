@@ -1,23 +1,30 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { middleware as createValidator } from 'express-openapi-validator';
+// Not by its entry, which also loads what checks documents, and compiles the schema of all OpenAPI documents at each start to hold ours against it.
+import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js';
 import { badRequest } from '../api-error.ts';
 import { BASE_PATH, bodySchema, isBodyRequired, requestPart } from '../description.ts';
 import type { Description } from '../description.ts';
 import { contextOf } from '../request-context.ts';
 import { explainRefusal } from '../validator-refusal.ts';
+import { listDescribedRoutes } from './described-routes.ts';
 
-/** Holds requests against the description. Unknown paths are 404, unknown methods 405 with `Allow`. */
+/**
+ * Holds requests against the description. Unknown paths are 404, unknown methods 405 with `Allow`. An operation's schemas are compiled for
+ * its first request, within some milliseconds; that all of them do compile, and that the document is one of OpenAPI, is for the tests to show.
+ */
 export function validation(description: Description): RequestHandler[] {
-  const validator = createValidator({
-    // The package has its own type for the document, which the parsed YAML cannot prove to have.
-    apiSpec: requestPart(description) as never,
+  // The package has its own type for the document, which the parsed YAML cannot prove to have.
+  const apiDoc = requestPart(description) as never;
+  const validator = new OpenApiValidator({
+    apiSpec: apiDoc,
     validateRequests: { allErrors: true, allowUnknownQueryParameters: false },
     validateResponses: false,
     validateSecurity: false,
     fileUploader: false,
     ignorePaths: (path: string) => !path.startsWith(`${BASE_PATH}/`),
   });
-  const steps = validator.map((step): RequestHandler => (request, response, next) => {
+  const document = { apiDoc, basePaths: [`${BASE_PATH}/`], routes: listDescribedRoutes(apiDoc), serial: 1 };
+  const steps = validator.installMiddleware(Promise.resolve(document)).map((step): RequestHandler => (request, response, next) => {
     step(request, response, (refusal?: unknown) => {
       noteRoute(request, response);
       next(refusal === undefined ? undefined : explainRefusal(refusal, { description, path: pathOf(request), request }));
