@@ -13,6 +13,9 @@ export type QueueBoardLoginOptions = {
   now: () => number;
 };
 
+/** Where the board is mounted. */
+export const QUEUE_BOARD_PATH = '/queues';
+
 /** Wrong passwords from one address in a minute, after which it waits. */
 const FAILURES_PER_MINUTE = 10;
 

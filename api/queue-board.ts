@@ -7,11 +7,9 @@ import { listCheckRegions } from '../models/agents.ts';
 import { listPhaseNames } from '../models/checks.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
 import type { CheckJob } from '../queues/payloads.ts';
+import { QUEUE_BOARD_PATH } from './queue-board-login.ts';
 
 export type QueueBoardOptions = { database: Database; queues: JobQueues; now: () => number };
-
-/** Where the board is mounted. */
-export const QUEUE_BOARD_PATH = '/queues';
 
 /** Regions and the names of phases are read again after this long, in milliseconds. */
 const REFRESH_MS = 5000;

@@ -24,8 +24,8 @@ import { createChatTest } from './chat-test.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { createLimitedServer } from './limited-server.ts';
 import { startPingDoor } from './ping-door.ts';
-import { createQueueBoard, QUEUE_BOARD_PATH } from './queue-board.ts';
-import { queueBoardLogin } from './queue-board-login.ts';
+import { loadQueueBoard } from './queue-board-door.ts';
+import { QUEUE_BOARD_PATH, queueBoardLogin } from './queue-board-login.ts';
 import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
 import { createVendorLookUp } from './vendor-look-up.ts';
 
@@ -88,7 +88,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     },
     (routes) => {
       const login = queueBoardLogin({ database, password: config.queueBoardPassword, now: Date.now });
-      routes.use(QUEUE_BOARD_PATH, login, createQueueBoard({ database, queues, now: Date.now }));
+      routes.use(QUEUE_BOARD_PATH, login, loadQueueBoard({ database, queues, now: Date.now }));
     },
   );
   // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.

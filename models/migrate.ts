@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { Umzug, type UmzugStorage } from 'umzug';
+import type { Umzug, UmzugStorage } from 'umzug';
 import { listMigrationFiles, type MigrationFile } from './schema-state.ts';
 import { sqlStateOf } from './sql.ts';
 
@@ -31,15 +31,19 @@ export async function migrate(databaseUrl: string, onProgress?: (text: string) =
     await client.query('CREATE TABLE IF NOT EXISTS schema_migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())');
     await client.query('ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS checksum text');
     const files = await listMigrationFiles();
-    await compareApplied(client, files, onProgress);
-    await umzugOver(client, files, onProgress).up();
+    const applied = await compareApplied(client, files, onProgress);
+    // Most starts find nothing to do, and what would do it takes long to load.
+    if (files.some(({ name }) => !applied.has(name))) await (await umzugOver(client, files, onProgress)).up();
   } finally {
     await client.end();
   }
 }
 
-/** What is applied must be what is in the files, or two databases of one release differ. Migrations of the time before checksums get theirs. */
-async function compareApplied(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Promise<void> {
+/**
+ * What is applied must be what is in the files, or two databases of one release differ. Migrations of the time before checksums get theirs.
+ * Returns the names of those that are applied.
+ */
+async function compareApplied(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ name: string; checksum: string | null }>('SELECT name, checksum FROM schema_migrations ORDER BY name');
   for (const { name, checksum } of rows) {
     const file = files.find((known) => known.name === name);
@@ -47,9 +51,11 @@ async function compareApplied(client: Client, files: readonly MigrationFile[], o
     else if (checksum === null) await client.query('UPDATE schema_migrations SET checksum = $2 WHERE name = $1', [name, file.checksum]);
     else if (checksum !== file.checksum) throw new Error(`The migration ${name} is not the one that was applied: put its text back, and write what is to change into a new one`);
   }
+  return new Set(rows.map(({ name }) => name));
 }
 
-function umzugOver(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Umzug<Client> {
+async function umzugOver(client: Client, files: readonly MigrationFile[], onProgress: ((text: string) => void) | undefined): Promise<Umzug<Client>> {
+  const { Umzug } = await import('umzug');
   return new Umzug({
     migrations: files.map((file) => ({
       name: file.name,

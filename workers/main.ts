@@ -8,34 +8,45 @@ import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { openRuntime } from './open-runtime.ts';
-import { startAgentWatch } from './processes/agents.ts';
-import { startCheck, startServiceCheck } from './processes/check.ts';
-import { startClock } from './processes/clock.ts';
-import { startDeliver } from './processes/deliver.ts';
-import { startEvaluate } from './processes/evaluate.ts';
-import { startHeartbeatWatch } from './processes/heartbeats.ts';
-import { startMaintain } from './processes/maintain.ts';
-import { startTelegram } from './processes/telegram.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 import { stopAll } from './stop.ts';
 
 /** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 25_000;
 
-type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess[]> | RunningProcess[];
+/** Starts the parts of a process; what they are made of is loaded here, so that no process loads another's. */
+type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess[]>;
 
 /** The Procfile's worker processes by name. */
 const PROCESSES: Readonly<Record<string, Start>> = {
-  check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => [
-    await startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork, selfCheckHosts }),
-    startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }),
-  ],
-  evaluate: async (runtime) => [await startEvaluate(runtime)],
-  deliver: (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack }) => [
-    startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds, telegram, slackApiUrl: slack.apiUrl }),
-  ],
-  maintain: (runtime, environment) => [startMaintain(runtime, environment), startHeartbeatWatch(runtime), startAgentWatch(runtime), startTelegram(runtime, environment.telegram)],
-  clock: (runtime) => [startClock(runtime)],
+  check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => {
+    const { startCheck, startServiceCheck } = await import('./processes/check.ts');
+    return [
+      await startCheck(runtime, { region: agentRegion ?? '', version: packageJson.version, allowPrivateNetwork, selfCheckHosts }),
+      startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }),
+    ];
+  },
+  evaluate: async (runtime) => {
+    const { startEvaluate } = await import('./processes/evaluate.ts');
+    return [await startEvaluate(runtime)];
+  },
+  deliver: async (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack }) => {
+    const { startDeliver } = await import('./processes/deliver.ts');
+    return [startDeliver(runtime, { allowPrivateNetwork, deadlineMs: webhookTimeoutSeconds * 1000, retrySeconds: deliveryRetrySeconds, telegram, slackApiUrl: slack.apiUrl })];
+  },
+  maintain: async (runtime, environment) => {
+    const [{ startMaintain }, { startHeartbeatWatch }, { startAgentWatch }, { startTelegram }] = await Promise.all([
+      import('./processes/maintain.ts'),
+      import('./processes/heartbeats.ts'),
+      import('./processes/agents.ts'),
+      import('./processes/telegram.ts'),
+    ]);
+    return [startMaintain(runtime, environment), startHeartbeatWatch(runtime), startAgentWatch(runtime), startTelegram(runtime, environment.telegram)];
+  },
+  clock: async (runtime) => {
+    const { startClock } = await import('./processes/clock.ts');
+    return [startClock(runtime)];
+  },
 };
 
 async function main(name: string): Promise<void> {
