@@ -5,7 +5,7 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
-import { newDataDir, startService } from '../helpers/running-service.ts';
+import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 
@@ -34,7 +34,7 @@ async function isRefused(t: ExecutionContext, running: Promise<CommandResult>, c
 }
 
 test.serial('the documented calls work on the data directory of a running start, and a revoked token ends at once', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const service = await startService(t, { DATA_DIR: dataDir });
   const npm = (...args: string[]) => runCommand(['npm', 'run', '--silent', 'spotcheck', '--', ...args], { DATA_DIR: dataDir });
   const tenant = await jsonOf(t, npm('tenant', 'create', '--name', 'acme', '--plan', 'free', '--json'));

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
 import { until } from '../helpers/until.ts';
 
 const START = new URL('../../cli/embedded-postgres/start.ts', import.meta.url).href;
@@ -18,6 +19,13 @@ async function newDataDir(t: ExecutionContext): Promise<string> {
   await chmod(closed, 0o700);
   t.teardown(() => rm(closed, { recursive: true, force: true }));
   return join(closed, 'data');
+}
+
+/** One whose cluster need not be made any more. */
+async function newPreparedDataDir(t: ExecutionContext): Promise<string> {
+  const dataDir = await newDataDir(t);
+  await prepareDataDir(dataDir);
+  return dataDir;
 }
 
 async function start(t: ExecutionContext, dataDir: string, progress: string[] = []): Promise<EmbeddedPostgres> {
@@ -92,7 +100,7 @@ test('the running database is found by its data directory, and no longer after t
 });
 
 test('a second start on the same data directory is refused while the first one lives', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const owner = await startElsewhere(t, dataDir);
   await t.throwsAsync(startEmbeddedPostgres({ dataDir, onProgress: () => undefined }), { message: new RegExp(`in use by another Spotcheck \\(process ${owner.pid}\\)`) });
   t.not(await findEmbeddedPostgres(dataDir), null, 'the first one is left alone');
@@ -101,7 +109,7 @@ test('a second start on the same data directory is refused while the first one l
 });
 
 test('the server outlives the kill of its owner and is adopted by the next start', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   await kill(await startElsewhere(t, dataDir));
   const orphan = await postmasterPid(dataDir);
   const { databaseUrl, stop } = await start(t, dataDir);
@@ -112,7 +120,7 @@ test('the server outlives the kill of its owner and is adopted by the next start
 });
 
 test('a start after the kill of owner and server recovers what was committed', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const owner = await startElsewhere(t, dataDir);
   await query((await findEmbeddedPostgres(dataDir)) ?? '', 'CREATE TABLE kept AS SELECT 42 AS answer');
   await kill(owner);
@@ -122,7 +130,7 @@ test('a start after the kill of owner and server recovers what was committed', a
 });
 
 test('a pid file whose number belongs to another program by now does not stop a start', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const { stop } = await start(t, dataDir);
   const path = join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
   const lines = await readFile(path, 'utf8');
@@ -136,7 +144,7 @@ test('a pid file whose number belongs to another program by now does not stop a 
 });
 
 test('a server that dies is started again on the same address', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const progress: string[] = [];
   const { databaseUrl } = await start(t, dataDir, progress);
   const killed = await postmasterPid(dataDir);
@@ -147,7 +155,7 @@ test('a server that dies is started again on the same address', async (t) => {
 });
 
 test('a Ctrl-C in the terminal does not reach the server: it leads a process group of its own', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   await start(t, dataDir);
   const pid = await postmasterPid(dataDir);
   t.true(process.kill(-pid, 0));
@@ -162,8 +170,7 @@ test('preparing that was cut short leaves nothing in the way of the next start',
 });
 
 test('the lock of an owner whose number belongs to another program by now is taken over', async (t) => {
-  const dataDir = await newDataDir(t);
-  await mkdir(dataDir, { recursive: true });
+  const dataDir = await newPreparedDataDir(t);
   await writeFile(join(dataDir, 'owner.json'), JSON.stringify({ pid: process.ppid, identity: 'another start' }));
   await start(t, dataDir);
   t.like(JSON.parse(await readFile(join(dataDir, 'owner.json'), 'utf8')), { pid: process.pid });

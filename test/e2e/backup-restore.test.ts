@@ -10,7 +10,7 @@ import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { newDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
+import { newDataDir, newPreparedDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
 import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
@@ -42,7 +42,7 @@ async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Rece
 const told = (receiver: Receiver) => eventsAt(receiver).map(({ event, json }) => [event, json['delivery_id']]);
 
 test('a backup of a running service, made under load, is a data directory: after the loss of everything a start on it goes on where it was', async (t) => {
-  const [receiver, target, dataDir] = await Promise.all([startReceiver(t), startGuardedTarget(t), newDataDir(t)]);
+  const [receiver, target, dataDir] = await Promise.all([startReceiver(t), startGuardedTarget(t), newPreparedDataDir(t)]);
   const env = { NODE_EXTRA_CA_CERTS: receiver.caFile };
   const lost = await startService(t, { ...env, DATA_DIR: dataDir });
   const id = await watchGuarded(lost.call, { receiver, url: target.url });

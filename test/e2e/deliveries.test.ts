@@ -2,7 +2,7 @@ import test from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { listOf } from '../helpers/api-client.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
-import { newDataDir, startService } from '../helpers/running-service.ts';
+import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received } from '../helpers/webhook-receiver.ts';
@@ -11,7 +11,7 @@ test('what a receiver refused is in the record and at the channel, and comes aga
   const receiver = await startReceiver(t);
   const health = { status: 200 };
   const { port } = await startHttpServer(t, (_request, response) => void response.writeHead(health.status).end());
-  const { call, program } = await startService(t, { DATA_DIR: await newDataDir(t), NODE_EXTRA_CA_CERTS: receiver.caFile });
+  const { call, program } = await startService(t, { DATA_DIR: await newPreparedDataDir(t), NODE_EXTRA_CA_CERTS: receiver.caFile });
   const { json: { id, signing_secret: firstSecret } } = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
   const recordOf = async (query: string) => listOf(await call('GET', `/channels/${id}/deliveries${query}`));
 

@@ -4,7 +4,7 @@ import type { Answer } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet, type Fleet } from '../helpers/fleet.ts';
 import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
-import { newDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
+import { newPreparedDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
 import { nextEvent, watchTarget } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
@@ -64,7 +64,7 @@ for (const backend of listQueueBackends()) {
 test('an embedded database that is killed comes back by itself, and the alert of that time arrives', async (t) => {
   const receiver = await startReceiver(t);
   const target = await startTarget(t);
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const { program, url, call } = await startService(t, { DATA_DIR: dataDir, NODE_EXTRA_CA_CERTS: receiver.caFile });
   const up = nextEvent(receiver, 'monitor.up');
   await watchTarget(call, { receiver, target: target.url() });

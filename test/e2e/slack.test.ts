@@ -1,5 +1,5 @@
 import test from 'ava';
-import { newDataDir, startService, type Service } from '../helpers/running-service.ts';
+import { newPreparedDataDir, startService, type Service } from '../helpers/running-service.ts';
 import { SLACK_CLIENT_ID, startSlackServer, type SlackPost, type SlackServer } from '../helpers/slack-server.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
@@ -29,7 +29,7 @@ test('a Slack channel is connected, sees a monitor go down and up with the facts
   const slack = await startSlackServer(t);
   const target = await startTarget(t);
   const service = await startService(t, {
-    DATA_DIR: await newDataDir(t),
+    DATA_DIR: await newPreparedDataDir(t),
     LOG_LEVEL: 'trace',
     SLACK_CLIENT_ID,
     SLACK_CLIENT_SECRET: slack.clientSecret,

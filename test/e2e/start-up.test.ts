@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
-import { newDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';
+import { newDataDir, newPreparedDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
@@ -57,7 +57,7 @@ test.serial('a start that is told to stop while it prepares the database ends cl
 });
 
 test.serial('a start after kill -9 adopts the orphaned database, and the schedules go on', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const target = await startTarget(t);
   const first = await startService(t, { DATA_DIR: dataDir });
   t.is((await first.call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1 })).status, 201);
@@ -75,7 +75,7 @@ test.serial('a start after kill -9 adopts the orphaned database, and the schedul
 });
 
 test.serial('a start after the kill of everything passes over stale pid and lock files', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const first = await startService(t, { DATA_DIR: dataDir });
   await first.program.stop('SIGKILL');
   const orphan = await postmasterPid(dataDir);
@@ -89,7 +89,7 @@ test.serial('a start after the kill of everything passes over stale pid and lock
 });
 
 test.serial('npm start that is told to stop by a signal to npm alone leaves neither a service nor a database behind', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
   const { pid = 0, stdout } = npm;
@@ -133,7 +133,7 @@ test.serial('bad configuration is exit 1 with all problems at once and no secret
 });
 
 test.serial('a data directory in use by a living start is one clear line and exit 1, and the other start goes on', async (t) => {
-  const dataDir = await newDataDir(t);
+  const dataDir = await newPreparedDataDir(t);
   const first = await startService(t, { DATA_DIR: dataDir });
   const second = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
   t.is(await second.exited, 1);
@@ -159,7 +159,7 @@ test.serial('it runs as a user without privileges', async (t) => {
 test.serial('the first token and password can be given, and each of several regions is an agent that checks', async (t) => {
   const target = await startTarget(t);
   const [token, password] = ['spk_given-for-unattended-set-up', 'given by the operator'];
-  const env = { DATA_DIR: await newDataDir(t), BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password, AGENT_REGIONS: 'hanoi,oslo' };
+  const env = { DATA_DIR: await newPreparedDataDir(t), BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password, AGENT_REGIONS: 'hanoi,oslo' };
   const { program, url, call } = await startService(t, env, token);
   const board = async (credentials: string) => (await fetch(`${url}/queues`, { headers: { Authorization: `Basic ${btoa(credentials)}` } })).status;
   t.is(await board(`admin@localhost:${password}`), 200);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { startHttpServer } from '../helpers/http-server.ts';
-import { newDataDir, startService } from '../helpers/running-service.ts';
+import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { startTelegramServer } from '../helpers/telegram-server.ts';
 import { until } from '../helpers/until.ts';
 
@@ -12,7 +12,7 @@ test('a person opens the link, presses start, and reads on the phone that the sh
   const health = { status: 200 };
   const { port } = await startHttpServer(t, (_request, response) => void response.writeHead(health.status).end('ok'));
   const { program, call } = await startService(t, {
-    DATA_DIR: await newDataDir(t),
+    DATA_DIR: await newPreparedDataDir(t),
     TELEGRAM_BOT_TOKEN: telegram.token,
     TELEGRAM_BOT_NAME: 'spotcheck_bot',
     TELEGRAM_API_URL: telegram.url,
@@ -52,7 +52,7 @@ test('a person opens the link, presses start, and reads on the phone that the sh
 test('with a public https address Telegram hands over what people write, and what there is to say goes back as the answer', async (t) => {
   const telegram = await startTelegramServer(t);
   const { program, url, call } = await startService(t, {
-    DATA_DIR: await newDataDir(t),
+    DATA_DIR: await newPreparedDataDir(t),
     PUBLIC_URL: 'https://spotcheck.example',
     TELEGRAM_BOT_TOKEN: telegram.token,
     TELEGRAM_API_URL: telegram.url,

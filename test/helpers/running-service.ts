@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { inTurn } from './in-turn.ts';
+import { prepareDataDir } from './prepared-data-dir.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 
 /** `npm start` while it runs; `token` is empty after a start that made none. */
@@ -16,6 +17,13 @@ export async function newDataDir(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-e2e-'));
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return join(directory, 'data');
+}
+
+/** A data directory of the test's own whose database is prepared and migrated; the next start makes its accounts. */
+export async function newPreparedDataDir(t: ExecutionContext): Promise<string> {
+  const dataDir = await newDataDir(t);
+  await prepareDataDir(dataDir);
+  return dataDir;
 }
 
 /** Starts the whole service and waits until it says that it is ready. */
