@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { testDataPlace } from '../helpers/test-servers.ts';
 import { SMALL_FLEET } from './fleet.ts';
 import { runChaos } from './run.ts';
 
@@ -15,7 +15,7 @@ const SEED = 1;
 const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !== null);
 
 if (isRedisInstalled) test('a small fleet through some seconds of faults: nothing missed, nothing false, nothing lost, nothing twice', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'spotcheck-chaos-'));
+  const folder = await mkdtemp(join(testDataPlace(), 'spotcheck-chaos-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   const told: string[] = [];
   const sheet = await runChaos({ defer: (end) => t.teardown(end) }, { seed: SEED, seconds: 14, monitors: 24, size: SMALL_FLEET, kinds: KINDS, longestMs: 3000, apartMs: [1000, 3500], quietMs: 5000, folder, tell: (line) => void told.push(line) });

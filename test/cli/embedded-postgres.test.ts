@@ -2,20 +2,20 @@ import test, { type ExecutionContext } from 'ava';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
+import { testDataPlace } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 
 const START = new URL('../../cli/embedded-postgres/start.ts', import.meta.url).href;
 
 /** A data directory of the test's own, below one that only its owner can enter, as a checkout in /root is. */
 async function newDataDir(t: ExecutionContext): Promise<string> {
-  const closed = await mkdtemp(join(tmpdir(), 'spotcheck-embedded-'));
+  const closed = await mkdtemp(join(testDataPlace(), 'spotcheck-embedded-'));
   await chmod(closed, 0o700);
   t.teardown(() => rm(closed, { recursive: true, force: true }));
   return join(closed, 'data');

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
@@ -10,6 +10,7 @@ import { listOf } from '../helpers/api-client.ts';
 import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
 import { newDataDir, newPreparedDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';
 import { startTarget } from '../helpers/target.ts';
+import { testDataPlace } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 
 const NOBODY = { uid: 65_534, gid: 65_534 };
@@ -145,8 +146,8 @@ test.serial('a data directory in use by a living start is one clear line and exi
 test.serial('it runs as a user without privileges', async (t) => {
   const isRoot = process.getuid?.() === 0;
   const account = isRoot ? NOBODY : {};
-  // Not below the run's own temporary directory, which is closed to others.
-  const directory = await mkdtemp('/tmp/spotcheck-unprivileged-');
+  // Beside the run's own place and not in it, which is closed to others.
+  const directory = await mkdtemp(join(dirname(testDataPlace()), 'spotcheck-unprivileged-'));
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   if (isRoot) await chown(directory, NOBODY.uid, NOBODY.gid);
   const cwd = isRoot ? await readableCheckout(t) : ROOT;

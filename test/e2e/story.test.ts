@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
@@ -10,6 +9,7 @@ import { startFleet } from '../helpers/fleet.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { testDataPlace } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received, type Receiver } from '../helpers/webhook-receiver.ts';
 
@@ -61,7 +61,7 @@ async function verifyTwice(t: ExecutionContext, message: Received, secret: strin
 }
 
 test('npm start on an empty folder: a stranger sees a monitor go down and up at a signed webhook', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-e2e-'));
+  const directory = await mkdtemp(join(testDataPlace(), 'spotcheck-e2e-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const receiver = await startReceiver(t);
   const env = { DATA_DIR: join(directory, 'data'), PORT: '0', NODE_EXTRA_CA_CERTS: receiver.caFile };

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+
 /** The addresses of the servers that the test runner started for this run. */
 export type TestServers = { databaseUrl: string; redisUrl: string | null };
 
@@ -6,4 +8,9 @@ export function testServers(): TestServers {
   const databaseUrl = process.env['SPOTCHECK_TEST_DATABASE_URL'];
   if (databaseUrl === undefined) throw new Error('this test needs the servers of the test runner: use `npm test -- <this file>`');
   return { databaseUrl, redisUrl: process.env['SPOTCHECK_TEST_REDIS_URL'] || null };
+}
+
+/** Where the data directories of services that tests start belong: in memory where the run's own are, else in a temporary directory. Only its owner can enter it. */
+export function testDataPlace(): string {
+  return process.env['SPOTCHECK_TEST_DATA_PLACE'] ?? tmpdir();
 }
