@@ -90,7 +90,7 @@ test.serial('a start after the kill of everything passes over stale pid and lock
 });
 
 test.serial('npm start that is told to stop by a signal to npm alone leaves neither a service nor a database behind', async (t) => {
-  const dataDir = await newPreparedDataDir(t);
+  const dataDir = await newDataDir(t);
   const env = { ...ownEnvironment(), DATA_DIR: dataDir, PORT: '0' };
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
   const { pid = 0, stdout } = npm;
