@@ -13,6 +13,7 @@ import type { TestedWebhook, TestResult } from '../notifications/webhook/test-de
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
+import type { Throttle } from './session/throttle.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
 export type ApiDependencies = {
@@ -44,6 +45,12 @@ export type ApiDependencies = {
   now: () => number;
   makeId: (prefix: IdPrefix) => string;
   config: ApiConfig;
+};
+
+/** What handlers are given beside it. */
+export type HandlerDependencies = ApiDependencies & {
+  /** One for all who look at passwords and codes: they count together. */
+  throttle: Throttle;
 };
 
 export type ApiConfig = {

@@ -3,7 +3,7 @@ import type { RequestHandler } from 'express';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Database } from '../models/database.ts';
 import { verifyPassword } from '../models/password.ts';
-import { findUserByEmail } from '../models/tenants.ts';
+import { findUserByEmail } from '../models/users.ts';
 import { ApiError } from './api-error.ts';
 
 export type QueueBoardLoginOptions = {

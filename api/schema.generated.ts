@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 1e9936c35a7472e7864692792c057c154e87ff55ce4dd1f86c9e5c33e2995272
+// openapi.yaml sha256 8890f837868701b4591753257d1f23dcb5f932e1cd9e4be8f24e8ce9f73ab17d
 
 export type paths = {
     "/monitors": {
@@ -676,6 +676,220 @@ export type paths = {
         get: operations["getReport"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read who is signed in
+         * @description An extension. The same as signing in answers: what a page needs after it was loaded anew.
+         *
+         */
+        get: operations["getSession"];
+        put?: never;
+        /**
+         * Sign in
+         * @description An extension. Sets the cookie of a new session, and ends the one that the request came with. Needs no token, and no `X-CSRF-Token`; a page of another
+         *     origin cannot call it. Which of address and password was wrong is not said. Where the second factor is on and `code` is missing it answers
+         *     401 with `code_required`: ask for a code of the app, or a recovery code, and send all three. 10 failures for one account, or 30 from one
+         *     address, within 15 minutes: 429 with `Retry-After`, whatever is sent.
+         *
+         */
+        post: operations["signIn"];
+        /**
+         * Sign out
+         * @description An extension. Ends this session and takes the cookie away.
+         *
+         */
+        delete: operations["signOut"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List my sessions
+         * @description An extension. Where the person is signed in, newest first.
+         *
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id, `ses_...`. */
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of my sessions
+         * @description An extension. Whoever is signed in there has to sign in again. Of the session of this request it is the same as signing out.
+         *
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/end-others": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End all my other sessions
+         * @description An extension. Signs the person out everywhere but here. Takes no body.
+         *
+         */
+        post: operations["endOtherSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change my name or theme
+         * @description An extension. Fields that are left out stay.
+         *
+         */
+        patch: operations["updateUser"];
+        trace?: never;
+    };
+    "/user/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change my password
+         * @description An extension. Ends all other sessions of the person. A wrong `current` is a 400, and counts like a failure to sign in.
+         *
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin with a second factor
+         * @description An extension. Makes a secret for an authenticator app (RFC 6238: SHA-1, 6 digits, 30 seconds). It counts from its first code on (confirmTotp);
+         *     asked for again before that, it is another one. 409 where the second factor is on already. A wrong password is a 400, and counts like a failure to sign in.
+         *
+         */
+        post: operations["startTotp"];
+        /**
+         * Turn the second factor off
+         * @description An extension. Takes the password, and a code of the app or a recovery code; a wrong one is a 400, and counts like a failure to sign in. Ends all other
+         *     sessions of the person. 409 where it is not on.
+         *
+         */
+        delete: operations["removeTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the second factor on
+         * @description An extension. Takes the first code of the app, and gives ten recovery codes, each good for one time in place of a code; they are shown now and never again.
+         *     Ends all other sessions of the person. A wrong code is a 400, and counts like a failure to sign in. 409 where it was not begun, or is on already.
+         *
+         */
+        post: operations["confirmTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make new recovery codes
+         * @description An extension. The old ones are good for nothing from then on; the new ones are shown now and never again. Takes the password, and a code of the app or an
+         *     old recovery code, as removeTotp does. 409 where the second factor is not on.
+         *
+         */
+        post: operations["renewRecoveryCodes"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1664,6 +1878,116 @@ export type components = {
             signing_secret: string;
         };
         /**
+         * @description A viewer reads, an editor changes what is watched and who is told, an owner also sees to members, tokens and the account.
+         * @enum {string}
+         */
+        Role: "owner" | "editor" | "viewer";
+        SessionUser: {
+            /** @description `usr_...` */
+            id: string;
+            email: string;
+            /** @description Empty until the person gives one. */
+            name: string;
+            role: components["schemas"]["Role"];
+            /** @description Whether the person runs the installation and may see its queues. */
+            is_operator: boolean;
+            theme: components["schemas"]["Theme"];
+            /** @description Whether signing in takes a second factor. */
+            totp_enabled: boolean;
+            recovery_codes_left: number;
+            password_changed_at: components["schemas"]["NullableUnixSeconds"];
+            last_signed_in_at: components["schemas"]["NullableUnixSeconds"];
+            created_at: components["schemas"]["UnixSeconds"];
+        };
+        SessionTenant: {
+            /** @description `ten_...` */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            plan: "free" | "solo" | "pro";
+        };
+        SignedIn: {
+            user: components["schemas"]["SessionUser"];
+            tenant: components["schemas"]["SessionTenant"];
+            /** @description `ses_...` */
+            session_id: string;
+            /** @description For `X-CSRF-Token`; the same for as long as the session lasts. */
+            csrf_token: string;
+        };
+        SignIn: {
+            /** @description In any case. */
+            email: string;
+            password: components["schemas"]["Password"];
+            code?: components["schemas"]["SecondFactorCode"];
+        };
+        SignInRefusal: {
+            /** @description A sentence for people. */
+            error: string;
+            /** @description The request's id, `req_...`. */
+            request_id?: string;
+            /**
+             * @description Only where the password is right and a code is missing.
+             * @constant
+             */
+            code_required?: true;
+        };
+        Password: string;
+        NewPassword: string;
+        /** @description Six digits of the app, or a recovery code; spaces and hyphens do not count. */
+        SecondFactorCode: string;
+        Session: {
+            /** @description `ses_...` */
+            id: string;
+            created_at: components["schemas"]["UnixSeconds"];
+            last_seen_at: components["schemas"]["UnixSeconds"];
+            expires_at: components["schemas"]["UnixSeconds"];
+            /** @description Where it was signed in from. */
+            address: string | null;
+            /** @description What the browser called itself. */
+            user_agent: string | null;
+            /** @description Whether it is the session of this request. */
+            is_current: boolean;
+        };
+        SessionList: {
+            sessions: components["schemas"]["Session"][];
+        };
+        EndedSessions: {
+            /** @description How many other sessions of the person were ended. */
+            ended_sessions: number;
+        };
+        /** @enum {string} */
+        Theme: "system" | "light" | "dark";
+        UserPatch: {
+            name?: string;
+            theme?: components["schemas"]["Theme"];
+        };
+        PasswordChange: {
+            current: components["schemas"]["Password"];
+            new: components["schemas"]["NewPassword"];
+        };
+        TotpStart: {
+            password: components["schemas"]["Password"];
+        };
+        TotpDraft: {
+            /** @description Base32, for typing in. */
+            secret: string;
+            /** @description `otpauth://totp/...`, for the app. */
+            otpauth_url: string;
+            /** @description The same address as a picture. */
+            qr_svg: string;
+        };
+        TotpConfirmation: {
+            code: components["schemas"]["SecondFactorCode"];
+        };
+        TotpRemoval: {
+            password: components["schemas"]["Password"];
+            code: components["schemas"]["SecondFactorCode"];
+        };
+        RecoveryCodes: {
+            /** @description Ten, shown now and never again. */
+            recovery_codes: string[];
+        };
+        /**
          * @description `first_party` agents are run by the service and shared.
          * @enum {string}
          */
@@ -2336,6 +2660,33 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The address or the password is wrong, or a code is needed. */
+        SignInRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["SignInRefusal"];
+            };
+        };
+        /** @description Too many requests within a minute, or too many wrong passwords and codes within 15 minutes. */
+        Throttled: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description No monitor has this token, or the path is none of those above. */
         UnknownHeartbeat: {
             headers: {
@@ -2358,7 +2709,7 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The token is missing, unknown, expired or revoked. */
+        /** @description The token is missing, unknown, expired or revoked; or the session has ended. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2372,7 +2723,7 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The token lacks the `write` scope, or the agent is a shared one. */
+        /** @description The token lacks the `write` scope, or the agent is a shared one; the person's role does not allow it, or `X-CSRF-Token` is missing or wrong; or it is for people and a token asked. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2503,6 +2854,8 @@ export type components = {
         AgentId: string;
         /** @description The report's id, `rep_...`. */
         ReportId: string;
+        /** @description The session's id, `ses_...`. */
+        SessionId: string;
         /** @description The monitor's `check_spec.heartbeat.token`. */
         HeartbeatToken: string;
         /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
@@ -2543,6 +2896,8 @@ export type components = {
         RetryAfter: number;
         /** @description The next page, when there is one. */
         Link: string;
+        /** @description The session, for the browser to keep; scripts cannot read it. */
+        SessionCookie: string;
         /** @description The methods that this path knows. */
         Allow: string;
         /** @description How to authenticate (RFC 6750). */
@@ -3708,6 +4063,393 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person of this session. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description Signed in. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["SignInRefused"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id, `ses_...`. */
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionUser"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpStart"];
+            };
+        };
+        responses: {
+            /** @description Show it to the app. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpDraft"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpRemoval"];
+            };
+        };
+        responses: {
+            /** @description It is off. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpConfirmation"];
+            };
+        };
+        responses: {
+            /** @description It is on. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renewRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpRemoval"];
+            };
+        };
+        responses: {
+            /** @description The new codes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
@@ -20,6 +21,8 @@ import type { JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import { createApp } from './app.ts';
 import { createChatTest } from './chat-test.ts';
+import { readConsole } from './console-files.ts';
+import { consolePages } from './console-pages.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { createLimitedServer } from './limited-server.ts';
 import { startPingDoor } from './ping-door.ts';
@@ -47,6 +50,9 @@ export type ServeOptions = {
  */
 export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void> };
 
+/** Where `npm run console` puts what it makes. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../console/dist', import.meta.url));
+
 /** How long requests under way have to end when the process stops, in milliseconds. */
 const DRAIN_MS = 10_000;
 
@@ -59,6 +65,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const sendSlack = (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending);
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
   const stopping = new AbortController();
+  const built = await readConsole(CONSOLE_FOLDER);
+  if (built === null) log.warn({ folder: CONSOLE_FOLDER }, 'console.not_built');
   const app = await createApp(
     {
       database,
@@ -86,6 +94,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     (routes) => {
       const login = queueBoardLogin({ database, password: config.queueBoardPassword, now: Date.now });
       routes.use(QUEUE_BOARD_PATH, login, createQueueBoard({ database, queues, now: Date.now }));
+      routes.use(consolePages(built));
     },
   );
   // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.

@@ -35,7 +35,8 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
           duration_ms: Math.round(durationMs * 10) / 10,
           tenant_id: caller?.tenantId ?? agent?.tenantId,
           agent_id: agent?.id,
-          token_id: caller?.tokenId,
+          token_id: caller?.kind === 'token' ? caller.tokenId : undefined,
+          user_id: caller?.kind === 'session' ? caller.user.id : undefined,
         },
         'request.completed',
       );

@@ -8,7 +8,7 @@ import { queueBoardLogin } from '../../api/queue-board-login.ts';
 import { errorResponse } from '../../api/middleware/error-response.ts';
 import { requestId } from '../../api/middleware/request-id.ts';
 import { hashPassword } from '../../models/password.ts';
-import { createUser } from '../../models/tenants.ts';
+import { createUser } from '../../models/users.ts';
 import { startCheck } from '../../workers/processes/check.ts';
 import { startEvaluate } from '../../workers/processes/evaluate.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -76,7 +76,7 @@ test('operators of the console see the board with their own password, other user
   const { runtime, get } = await openBoard(t);
   const passwordHash = await hashPassword('right');
   for (const [email, isOperator] of [['operator@example.org', true], ['member@example.org', false]] as const) {
-    await createUser(runtime.database, { id: runtime.newId('usr'), tenantId: runtime.tenantId, email, passwordHash, isOperator, nowMs: Date.now() });
+    await createUser(runtime.database, { id: runtime.newId('usr'), tenantId: runtime.tenantId, email, role: 'owner', passwordHash, isOperator, nowMs: Date.now() });
   }
   t.is((await get('/', 'operator@example.org:right')).status, 200);
   t.is((await get('/', 'operator@example.org:wrong')).status, 401);

@@ -9,13 +9,15 @@ import { insertReport } from '../../models/reports.ts';
 import { runOn } from '../../models/sql.ts';
 import { agentCaller, type AgentCaller } from '../api/agent-caller.ts';
 import type { Account, ApiServer } from '../api/api-server.ts';
+import { addPerson, addSession, type Person } from '../api/person.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
+import type { DescribedOperation } from '../helpers/described-operations.ts';
 
 /** What an account can have an id of. */
-export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report';
+export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report' | 'session';
 
 /** An account that has something of every kind. */
-export type Furnished = { account: Account; agent: AgentCaller; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
+export type Furnished = { account: Account; agent: AgentCaller; person: Person; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
 
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
 const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
@@ -30,13 +32,21 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const delivery = await addDelivery(api, account, { channel, monitor, mark });
   const { incident, note } = await addIncident(api, account, { monitor, agent, mark });
   const report = await addReport(api, account, { monitor, mark });
+  const person = await addPerson(api, account.tenantId, { mark });
+  const { sessionId } = await addSession(api, person.user, mark);
   const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [account.tenantId]);
   return {
     account,
     agent,
-    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report] },
+    person,
+    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report], session: [sessionId] },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
+}
+
+/** What somebody of an account sends with a request for an operation, to be let in. */
+export function headersOf({ account, agent, person }: Furnished, token: DescribedOperation['token']): Record<string, string> {
+  return token === 'session' ? person.headers : { Authorization: `Bearer ${token === 'agent' ? agent.token : account.ownerToken}` };
 }
 
 /** One that its own agent watches too, one that waits for pings, and one that others can depend on. */
