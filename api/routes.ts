@@ -30,7 +30,7 @@ import {
   resumeMonitorHandler,
   updateMonitorHandler,
 } from './handlers/monitors.ts';
-import { getOverviewHandler } from './handlers/overview.ts';
+import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
 import { confirmTotpHandler, removeTotpHandler, renewRecoveryCodesHandler, startTotpHandler } from './handlers/second-factor.ts';
 import { listServiceGapsHandler } from './handlers/service-gaps.ts';
@@ -61,6 +61,7 @@ export const ROUTES = {
   getMonitorStats: { method: 'get', path: '/monitors/:id/stats', handler: getMonitorStatsHandler },
   getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
+  getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },
   acknowledgeIncident: { method: 'post', path: '/incidents/:id/acknowledge', handler: acknowledgeIncidentHandler },

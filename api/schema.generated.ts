@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 8890f837868701b4591753257d1f23dcb5f932e1cd9e4be8f24e8ce9f73ab17d
+// openapi.yaml sha256 411808bfd4430f205be0e3b1f6c310079babf510957772a8d9ba488e5b39395b
 
 export type paths = {
     "/monitors": {
@@ -225,6 +225,28 @@ export type paths = {
          * @description How many monitors there are, how many are up and down, and all of them.
          */
         get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/overview/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The past of some monitors in a few numbers
+         * @description An extension. Of up to 50 monitors the uptime of the last 90 UTC days, today included, and the median response time of each of the last 24 hours: what a
+         *     list draws beside their names. Monitors that this account does not have are left out.
+         *
+         */
+        get: operations["getOverviewHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1228,6 +1250,7 @@ export type components = {
         /** @description Unix seconds, or null. */
         NullableUnixSeconds: number | null;
         QueryText: string;
+        IdList: string;
         /**
          * @description What is watched. It never changes.
          * @enum {string}
@@ -2342,6 +2365,22 @@ export type components = {
             monitor_id: string;
             days: components["schemas"]["UptimeDay"][];
         };
+        /** @description An extension. */
+        OverviewHistory: {
+            id: string;
+            /** @description When the first of `daily_uptime` began. */
+            first_day: components["schemas"]["UnixSeconds"];
+            /** @description Of all these days together, floored to three decimals. */
+            uptime_percent: components["schemas"]["NullableNumber"];
+            /** @description Percent of each day, floored to three decimals, the oldest first; null where no time counts, as before the monitor's creation. */
+            daily_uptime: components["schemas"]["NullableNumber"][];
+            /** @description Median response time of each of the last 24 hours, the current one last; null where nothing was measured. */
+            hourly_latency_ms: components["schemas"]["NullableNumber"][];
+        };
+        /** @description An extension. */
+        OverviewHistories: {
+            histories: components["schemas"]["OverviewHistory"][];
+        };
         NullableNumber: number | null;
         /** @description The account in one line of numbers. All but the first three are extensions. */
         ReportSummary: {
@@ -3292,6 +3331,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOverviewHistory: {
+        parameters: {
+            query: {
+                /** @description Ids of monitors, separated by commas. */
+                ids: components["schemas"]["IdList"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their pasts, in no order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewHistories"];
                 };
             };
             400: components["responses"]["BadRequest"];

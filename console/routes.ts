@@ -1,0 +1,20 @@
+import type { ComponentType } from 'preact';
+import type { PageName } from './paths.ts';
+
+/** What every page is given: what stood in its address, and the query. */
+export type PageProps = { params: Readonly<Record<string, string>>; query: Readonly<Record<string, string>> };
+
+/** A page is loaded when somebody goes there. */
+export type Page = () => Promise<ComponentType<PageProps>>;
+
+/** The pages of those who are signed in, by their name in paths.ts. A page without a row is not offered anywhere. */
+export const PAGES: Partial<Record<PageName, Page>> = {
+  overview: async () => (await import('./pages/overview.tsx')).OverviewPage,
+  monitors: async () => (await import('./pages/overview.tsx')).OverviewPage,
+};
+
+/** The pages of those who are not. */
+export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
+  signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
+  invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,
+};

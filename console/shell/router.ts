@@ -1,0 +1,70 @@
+import { computed, signal } from '@preact/signals';
+import { PATHS, type PageName } from '../paths.ts';
+
+/** Where one is: the page that the address belongs to (null = none), what stood for its `:names`, and the query. */
+export type Place = { path: string; page: PageName | null; params: Readonly<Record<string, string>>; query: Readonly<Record<string, string>> };
+
+const address = signal(window.location.pathname + window.location.search);
+
+/** Where one is now. */
+export const place = computed<Place>(() => {
+  const url = new URL(address.value, window.location.origin);
+  const path = url.pathname.length > 1 ? url.pathname.replace(/\/+$/, '') : url.pathname;
+  const { page, params } = findPage(path);
+  return { path, page, params, query: Object.fromEntries(url.searchParams) };
+});
+
+/** Goes to a page of the console; with `replace` the way back leads past where one is. */
+export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
+  if (to === window.location.pathname + window.location.search) return;
+  window.history[replace ? 'replaceState' : 'pushState'](null, '', to);
+  address.value = to;
+}
+
+/** Changes the query of the page one is on, without a step in the history; empty values are left out. */
+export function setQuery(change: Readonly<Record<string, string>>): void {
+  const query = new URLSearchParams(Object.entries({ ...place.value.query, ...change }).filter(([, value]) => value !== ''));
+  const text = query.toString();
+  navigate(place.value.path + (text === '' ? '' : `?${text}`), { replace: true });
+}
+
+/** Lets links to pages of the console lead there without loading anew; all others are the browser's. */
+export function followLinks(): void {
+  window.addEventListener('popstate', () => {
+    address.value = window.location.pathname + window.location.search;
+  });
+  window.addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const link = event.composedPath().find((target) => target instanceof HTMLAnchorElement);
+    if (link === undefined || link.origin !== window.location.origin || link.hash !== '' || link.hasAttribute('download') || !['', '_self'].includes(link.target)) return;
+    if (findPage(link.pathname).page === null) return;
+    event.preventDefault();
+    navigate(link.pathname + link.search);
+  });
+}
+
+/** The first page, by the order of the table, that an address belongs to: `/monitors/new` is no monitor. */
+function findPage(path: string): { page: PageName | null; params: Record<string, string> } {
+  const segments = path.split('/');
+  for (const page of Object.keys(PATHS) as PageName[]) {
+    const pattern = PATHS[page].split('/');
+    if (pattern.length !== segments.length) continue;
+    const params: Record<string, string> = {};
+    const isMatch = pattern.every((part, index) => {
+      const segment = segments[index] ?? '';
+      if (!part.startsWith(':')) return part === segment;
+      params[part.slice(1)] = decode(segment);
+      return segment !== '';
+    });
+    if (isMatch) return { page, params };
+  }
+  return { page: null, params: {} };
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
