@@ -29,7 +29,8 @@ export function createThrottle(store: RateLimitStore): Throttle {
       await consume(() => addresses.consume(network));
       await consume(() => accounts.consume(account));
       return {
-        succeed: async () => void (await Promise.all([accounts.delete(account), addresses.reward(network)])),
+        // Set to none and not deleted: deleting alone would wait for as long as Redis is away.
+        succeed: async () => void (await Promise.all([accounts.set(account, 0, WINDOW_SECONDS), addresses.reward(network)])),
         excuse: async () => void (await Promise.all([accounts.reward(account), addresses.reward(network)])),
       };
     },
