@@ -1,4 +1,4 @@
-import { computed, useSignal } from '@preact/signals';
+import { computed } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadAll, monitors, monitorsError, openIncidents, type Monitor } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
@@ -14,7 +14,8 @@ import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
 import { Histories } from './overview/histories.ts';
-import { MonitorRow, ROW_HEIGHT } from './overview/row.tsx';
+import { cursor } from './overview/cursor.ts';
+import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
 import { countStatuses, select, summarise, type Selection } from './overview/selection.ts';
 
 /** All monitors at a glance. */
@@ -40,7 +41,6 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
   const search = useRef<HTMLInputElement>(null);
   const histories = useMemo(() => new Histories(), []);
   useEffect(() => () => histories.stop(), []);
-  const cursor = useSignal<string | null>(null);
   const rowHeight = useWide() ? ROW_HEIGHT.wide : ROW_HEIGHT.narrow;
   const incidents = openIncidents.value;
   const { status, type, text, sort } = selection;
@@ -58,8 +58,11 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
   const change = (part: Partial<Selection>) => setQuery({ ...('text' in part && { q: part.text ?? '' }), ...('status' in part && { status: part.status ?? '' }), ...('type' in part && { type: part.type ?? '' }), ...('sort' in part && { sort: part.sort === 'attention' ? '' : (part.sort ?? '') }) });
   return (
     <>
-      <div class="sticky top-0 z-10 mt-2 border-b border-line bg-paper px-4 py-2.5 md:px-2.5">
-        <Controls selection={selection} counts={counts} types={types} search={search} onChange={change} />
+      <div class="sticky top-0 z-10 mt-2 border-b border-line bg-paper px-4 pb-2.5 pt-2.5 md:px-0 md:pb-1.5">
+        <div class="md:px-2.5">
+          <Controls selection={selection} counts={counts} types={types} search={search} onChange={change} />
+        </div>
+        <RowHeads />
       </div>
       {shown.length === 0 ? (
         <Empty icon="search" title="No monitor matches" action={<Button onClick={() => change({ status: '', type: '', text: '' })}>Show all</Button>}>

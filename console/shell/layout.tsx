@@ -1,17 +1,18 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { liveState } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
 import { Questions } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Toasts } from '../parts/toast.tsx';
+import { Tooltip } from '../parts/tooltip.tsx';
 import { PATHS } from '../paths.ts';
 import { PAGES } from '../routes.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { CommonKeys } from './keys.tsx';
 import { Mark } from './mark.tsx';
 import { listNavigation, type NavigationItem } from './navigation.ts';
-import { place } from './router.ts';
+import { cameBack, place } from './router.ts';
 
 /** On a phone the navigation has room for so many places; the rest is one tap further. */
 const PHONE_PLACES = 4;
@@ -35,6 +36,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
       <AccountMenu id="account" />
       <CommonKeys places={items} />
       <Questions />
+      <Tooltip />
       <Toasts />
     </div>
   );
@@ -156,16 +158,24 @@ function Initial({ name }: { name: string }) {
   );
 }
 
-/** After going elsewhere the page begins at its top, and the keyboard with it. */
+/** How far each page was scrolled when it was left. */
+const positions = new Map<string, number>();
+
+/** After going elsewhere the page begins at its top, and the keyboard with it; coming back it is where it was left. */
 function useMainFocus(path: string) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    const { current } = main;
+    if (current === null) return;
     if (!isFirst.current) {
-      main.current?.scrollTo(0, 0);
-      main.current?.focus({ preventScroll: true });
+      current.scrollTo(0, cameBack.peek() ? (positions.get(path) ?? 0) : 0);
+      if (!current.contains(document.activeElement)) current.focus({ preventScroll: true });
     }
     isFirst.current = false;
+    const remember = () => positions.set(path, current.scrollTop);
+    current.addEventListener('scroll', remember, { passive: true });
+    return () => current.removeEventListener('scroll', remember);
   }, [path]);
   return main;
 }

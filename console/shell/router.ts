@@ -14,10 +14,14 @@ export const place = computed<Place>(() => {
   return { path, page, params, query: Object.fromEntries(url.searchParams) };
 });
 
+/** Whether one came here by the browser's back or forward: then the page is to be as it was left. */
+export const cameBack = signal(false);
+
 /** Goes to a page of the console; with `replace` the way back leads past where one is. */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (to === window.location.pathname + window.location.search) return;
   window.history[replace ? 'replaceState' : 'pushState'](null, '', to);
+  cameBack.value = false;
   address.value = to;
 }
 
@@ -30,7 +34,9 @@ export function setQuery(change: Readonly<Record<string, string>>): void {
 
 /** Lets links to pages of the console lead there without loading anew; all others are the browser's. */
 export function followLinks(): void {
+  window.history.scrollRestoration = 'manual';
   window.addEventListener('popstate', () => {
+    cameBack.value = true;
     address.value = window.location.pathname + window.location.search;
   });
   window.addEventListener('click', (event) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { inTurn } from './in-turn.ts';
-import { outputMatching, startProgram, type Program } from './program.ts';
+import { outputMatching, startProgram, type Ending, type Program } from './program.ts';
 
 /** `npm start` while it runs; `token` is empty after a start that made none. */
 export type Service = { program: Program; url: string; token: string; call: ApiClient };
@@ -19,7 +19,7 @@ export async function newDataDir(t: ExecutionContext): Promise<string> {
 }
 
 /** Starts the whole service and waits until it says that it is ready. */
-export async function startService(t: ExecutionContext, env: Record<string, string>, token = ''): Promise<Service> {
+export async function startService(t: Ending, env: Record<string, string>, token = ''): Promise<Service> {
   return await inTurn(() => readyService(startProgram(t, START, { PORT: '0', ...env }), token));
 }
 

@@ -28,7 +28,7 @@ export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: 
       ref={link}
       href={`/monitors/${monitor.id}`}
       onFocus={onFocus}
-      class={`row-grid grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover focus-visible:-outline-offset-2 md:rounded-sm md:px-3 ${TINTS[monitor.status] ?? ''}`}
+      class={`row-grid grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`}
     >
       <StatusMark status={monitor.status} class="row-mark size-3.5" />
       <span class="row-name min-w-0">
@@ -37,15 +37,23 @@ export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: 
           <Standing monitor={monitor} incident={incident} />
         </span>
       </span>
-      <span class="row-strip">
-        <UptimeStrip days={days.value} class="h-4 w-full" />
-      </span>
+      <UptimeStrip days={days.value} class="row-strip h-4 w-full" />
       <span class="row-uptime text-right text-xs text-soft">{past.uptime_percent === null ? '' : formatPercent(past.uptime_percent)}</span>
-      <span class="row-spark">
-        <Sparkline values={past.hourly_latency_ms} label="Response time of the last day" class="h-6 w-full" />
-      </span>
+      <Sparkline values={past.hourly_latency_ms} label="Response time of the last day" class="row-spark h-6 w-full" />
       <span class="row-latency text-right text-xs">{lastOf(past.hourly_latency_ms)}</span>
     </a>
+  );
+}
+
+/** What stands in which column, where there are columns. */
+export function RowHeads() {
+  return (
+    <div class="row-grid hidden px-3 pt-1.5 text-2xs text-soft md:grid" aria-hidden="true">
+      <span class="row-strip">90 days</span>
+      <span class="row-uptime text-right">Uptime</span>
+      <span class="row-spark">24 hours</span>
+      <span class="row-latency text-right">Median</span>
+    </div>
   );
 }
 
