@@ -11,6 +11,7 @@ import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/he
 import { PING_PATH, pingHandler } from './handlers/pings.ts';
 import { slackReturnHandler } from './handlers/slack.ts';
 import { createTelegramRouter } from './handlers/telegram.ts';
+import { createLive } from './live/live.ts';
 import { admission } from './middleware/admission.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
@@ -51,7 +52,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validated);
-  app.use(BASE_PATH, createRouter({ ...dependencies, throttle: createThrottle(dependencies.rateLimitStore) }));
+  app.use(BASE_PATH, createRouter({ ...dependencies, throttle: createThrottle(dependencies.rateLimitStore), live: createLive(dependencies) }));
 
   mount(app);
   app.use(unknownRoute);

@@ -12,6 +12,7 @@ import type { SlackAuthorization } from '../notifications/slack/authorization.ts
 import type { TestedWebhook, TestResult } from '../notifications/webhook/test-delivery.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
+import type { Live } from './live/live.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
 import type { Throttle } from './session/throttle.ts';
 
@@ -51,6 +52,7 @@ export type ApiDependencies = {
 export type HandlerDependencies = ApiDependencies & {
   /** One for all who look at passwords and codes: they count together. */
   throttle: Throttle;
+  live: Live;
 };
 
 export type ApiConfig = {

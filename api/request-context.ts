@@ -12,6 +12,10 @@ export type RequestContext = {
   isOpen?: boolean;
   /** Which customer's agent calls, on its own paths. */
   agent?: TokenAgent;
+  /** Whether only the headers of the answer were asked for. */
+  isHead?: boolean;
+  /** Whether the answer is a stream, which lasts for as long as its reader likes. */
+  isStream?: boolean;
   /** The path as the description writes it, such as `/monitors/{id}`. */
   route?: string;
 };

@@ -30,6 +30,7 @@ import {
   resumeMonitorHandler,
   updateMonitorHandler,
 } from './handlers/monitors.ts';
+import { watchLiveHandler } from './handlers/live.ts';
 import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
 import { confirmTotpHandler, removeTotpHandler, renewRecoveryCodesHandler, startTotpHandler } from './handlers/second-factor.ts';
@@ -62,6 +63,7 @@ export const ROUTES = {
   getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
+  watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },
   acknowledgeIncident: { method: 'post', path: '/incidents/:id/acknowledge', handler: acknowledgeIncidentHandler },

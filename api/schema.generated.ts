@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 411808bfd4430f205be0e3b1f6c310079babf510957772a8d9ba488e5b39395b
+// openapi.yaml sha256 9c9c8190d518505ef34b2b4d43a0425278a66652c74a538e99e4885933bda655
 
 export type paths = {
     "/monitors": {
@@ -247,6 +247,41 @@ export type paths = {
          *
          */
         get: operations["getOverviewHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch what changes
+         * @description An extension. A stream of server-sent events (`text/event-stream`, as `EventSource` reads it) without an end: whatever changes in the account is told within a second.
+         *
+         *     | event | `data`, as JSON |
+         *     |---|---|
+         *     | `ready` | `{}`: from now on nothing is missed. Load what you show after it, or once more if you did before |
+         *     | `monitor` | a `Monitor`, as it is now |
+         *     | `incident` | an `Incident` |
+         *     | `channel` | a `Channel` |
+         *     | `agent` | an `Agent`; that it was seen once more is not told |
+         *     | `reset` | `{"wait_ms": 120}`: something was missed, or too much changed at once. Load what you show anew, after so many milliseconds |
+         *
+         *     Of what was deleted `data` is `{"id": "...", "deleted": true}`. Changes of a thing that follow one another closely are told once. A stream that comes back
+         *     with `Last-Event-ID` begins with `reset` instead of `ready`. Every 15 seconds there is a comment. The stream ends when the server stops or the reader
+         *     does not keep up (come back after `retry`), and when the session or token ends (then coming back is a 401). At most 20 at a time for
+         *     each person or token: one more is a 429. Opening one counts as one request.
+         *
+         */
+        get: operations["watchLive"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3363,6 +3398,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OverviewHistories"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    watchLive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["BadRequest"];

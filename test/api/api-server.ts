@@ -177,11 +177,22 @@ export async function send(url: string, { method, body, headers }: { method: str
     headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
-  const text = await response.text();
+  const text = await textOf(response);
   const problem = problemOf({ method, path: new URL(url).pathname, status: response.status, contentType: response.headers.get('content-type'), body: text });
   if (problem !== null) throw new Error(`${method} ${url} was answered with ${response.status}, and not as described: ${problem}: ${text}`);
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
   return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : {} };
+}
+
+/** The whole body; of a stream of events, which has no end, what comes up to its first one. */
+async function textOf(response: Response): Promise<string> {
+  if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return await response.text();
+  let text = '';
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.includes('event: ')) break;
+  }
+  return text;
 }
 
 /** The status and the whole error shape of an answer: a text, and the id that the header carries too (D-03). */
