@@ -92,7 +92,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       config,
     },
     (routes) => {
-      const login = queueBoardLogin({ database, password: config.queueBoardPassword, now: Date.now });
+      const login = queueBoardLogin({ database, password: config.queueBoardPassword, publicUrl: config.publicUrl, now: Date.now });
       routes.use(QUEUE_BOARD_PATH, login, createQueueBoard({ database, queues, now: Date.now }));
       routes.use(consolePages(built));
     },

@@ -6,6 +6,8 @@ import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 import { sessionCookie } from '../session/cookie.ts';
 
+/** Any credentials of this kind, good or not. What browsers remember of the queue board's (HTTP Basic) may come with every request. */
+const IS_BEARER = /^Bearer\b/i;
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
 const TOKEN = /^spk_[A-Za-z0-9_-]{1,200}$/;
 
@@ -13,13 +15,13 @@ type Surroundings = Pick<ApiDependencies, 'database' | 'now'>;
 
 /**
  * Finds out who calls: the holder of an API token, or else the person of a session. Without either the request stays anonymous, for the admission to
- * refuse once it has been counted. Who sends `Authorization` is no page of ours, whatever cookie is beside it.
+ * refuse once it has been counted. Who sends a token is no page of ours, whatever cookie is beside it.
  */
 export function authentication({ database, now, config }: Surroundings & Pick<ApiDependencies, 'config'>): RequestHandler {
   const cookie = sessionCookie(config.publicUrl);
   return async (request, response, next) => {
     const { authorization } = request.headers;
-    const secret = authorization === undefined ? cookie.read(request) : null;
+    const secret = IS_BEARER.test(authorization ?? '') ? null : cookie.read(request);
     const caller = secret === null ? await callerOfToken({ database, now }, authorization) : await callerOfSession({ database, now }, secret);
     if (caller !== null) contextOf(response).caller = caller;
     next();

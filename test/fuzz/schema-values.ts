@@ -25,7 +25,8 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   password: ['@@password:0@@', '@@password:0@@', '@@password:0@@', 'not the password'],
   current: ['@@password:0@@', '@@password:0@@', 'not the password'],
   new: ['@@password:1@@'],
-  code: ['@@code:0@@', '@@code:0@@', '@@code:1@@', '@@code:1@@', '123456'],
+  // The first is the app's of now, the others are for when that is lost; each of them is good once.
+  code: ['@@code:0@@', '@@code:0@@', '@@code:0@@', '@@code:1@@', '@@code:2@@', '@@code:3@@', '@@code:4@@', '123456'],
   expected_status: ['200', '2xx,301', ' 2XX , 404 ,'],
   url: ['https://hooks.example/in', 'https://hooks.example:8443/a?b=c', 'http://plain.example'],
   components: [[], ['Actions'], ['ec2:us-east-1']],
