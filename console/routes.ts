@@ -1,8 +1,6 @@
 import type { ComponentType } from 'preact';
+import type { PageProps } from './page-props.ts';
 import type { PageName } from './paths.ts';
-
-/** What every page is given: what stood in its address, and the query. */
-export type PageProps = { params: Readonly<Record<string, string>>; query: Readonly<Record<string, string>> };
 
 /** A page is loaded when somebody goes there. */
 export type Page = () => Promise<ComponentType<PageProps>>;

@@ -6,6 +6,7 @@ import { listServiceGaps } from '../../models/service-gaps.ts';
 import { runOn } from '../../models/sql.ts';
 import { readStateHistories } from '../../models/state-history.ts';
 import { badRequest } from '../api-error.ts';
+import { sendCompressedJson } from '../compressed-json.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { presentMonitor } from '../presenters/monitor.ts';
 import { callerOf, isId } from '../request-context.ts';
@@ -20,10 +21,10 @@ const MOST_MONITORS = 50;
 
 /** `GET /overview` */
 export function getOverviewHandler({ database }: ApiDependencies): RequestHandler {
-  return async (_request, response) => {
+  return async (request, response) => {
     const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
-    response.json({ total: monitors.length, up: count('up'), down: count('down'), monitors } satisfies components['schemas']['Overview']);
+    await sendCompressedJson(request, response, { total: monitors.length, up: count('up'), down: count('down'), monitors } satisfies components['schemas']['Overview']);
   };
 }
 

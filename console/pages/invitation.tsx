@@ -6,7 +6,7 @@ import { Button } from '../parts/button.tsx';
 import { FormError, TextField } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
-import type { PageProps } from '../routes.ts';
+import type { PageProps } from '../page-props.ts';
 import { OpenFrame } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
 

@@ -1,4 +1,3 @@
-import { computed } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadAll, monitors, monitorsError, openIncidents, type Monitor } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
@@ -8,8 +7,8 @@ import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { useWide } from '../parts/wide.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
+import type { PageProps } from '../page-props.ts';
 import { PATHS } from '../paths.ts';
-import { PAGES, type PageProps } from '../routes.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
@@ -85,12 +84,10 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
   );
 }
 
-/** Only who may make one is offered to. */
-const mayCreate = computed(() => canWrite() && PAGES.monitorNew !== undefined);
-
+/** Only to those who may make one. */
 function NewMonitor() {
-  useShortcut('n', 'New monitor', () => mayCreate.value && navigate(PATHS.monitorNew));
-  return mayCreate.value ? (
+  useShortcut('n', 'New monitor', () => canWrite() && navigate(PATHS.monitorNew));
+  return canWrite() ? (
     <ButtonLink href={PATHS.monitorNew} tone="primary" icon="plus">
       New monitor
     </ButtonLink>

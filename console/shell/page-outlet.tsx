@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
-import type { Page, PageProps } from '../routes.ts';
+import type { PageProps } from '../page-props.ts';
+import type { Page } from '../routes.ts';
 import { Fault } from './fault.tsx';
 import { place } from './router.ts';
 
