@@ -24,7 +24,7 @@ const PLACES = {
   signing_secret: { table: 'channels', column: 'sealed_signing_secret', only: IS_WEBHOOK, order: 'id', contextOf: secretContext },
   previous_secret: { table: 'channels', column: 'sealed_previous_secret', only: IS_WEBHOOK, order: 'id', contextOf: secretContext },
   slack_webhook: { table: 'channels', column: 'sealed_url', only: `type = 'slack'`, order: 'id', contextOf: slackContext },
-  totp_secret: { table: 'users', column: 'totp_secret', only: 'true', order: 'id', contextOf: totpContext },
+  totp_secret: { table: 'users', column: 'sealed_totp_secret', only: 'true', order: 'id', contextOf: totpContext },
 } as const satisfies Record<SealedKind, Place>;
 
 /** Rows that one statement changes, and whose locks others may wait for: some 10 ms. */

@@ -16,14 +16,14 @@ export function totpContext(userId: string): string {
 
 /** The second factor of a person, in use or begun; null when there is none. */
 export async function findSecondFactor({ pool, secrets }: Pick<Database, 'pool' | 'secrets'>, userId: string): Promise<SecondFactor | null> {
-  const [row] = await runOn(pool)<{ totp_secret: string | null; totp_confirmed_at: number | null }>('SELECT totp_secret, totp_confirmed_at FROM users WHERE id = $1', [userId]);
-  if (row === undefined || row.totp_secret === null) return null;
-  return { secret: secrets.open(row.totp_secret, totpContext(userId)), confirmedAt: row.totp_confirmed_at };
+  const [row] = await runOn(pool)<{ sealed_totp_secret: string | null; totp_confirmed_at: number | null }>('SELECT sealed_totp_secret, totp_confirmed_at FROM users WHERE id = $1', [userId]);
+  if (row === undefined || row.sealed_totp_secret === null) return null;
+  return { secret: secrets.open(row.sealed_totp_secret, totpContext(userId)), confirmedAt: row.totp_confirmed_at };
 }
 
 /** Stores a secret that waits for its first code, in the place of one that did; false when a second factor is in use. */
 export async function beginSecondFactor({ pool, secrets }: Pick<Database, 'pool' | 'secrets'>, userId: string, secret: string): Promise<boolean> {
-  const rows = await runOn(pool)('UPDATE users SET totp_secret = $2, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NULL RETURNING id', [
+  const rows = await runOn(pool)('UPDATE users SET sealed_totp_secret = $2, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NULL RETURNING id', [
     userId,
     secrets.seal(secret, totpContext(userId)),
   ]);
@@ -56,7 +56,7 @@ export async function confirmSecondFactor(
 ): Promise<boolean> {
   return await inPoolTransaction(database, async (run) => {
     const confirmed = await run(
-      'UPDATE users SET totp_confirmed_at = $2, totp_step = $3 WHERE id = $1 AND totp_secret IS NOT NULL AND totp_confirmed_at IS NULL RETURNING id',
+      'UPDATE users SET totp_confirmed_at = $2, totp_step = $3 WHERE id = $1 AND sealed_totp_secret IS NOT NULL AND totp_confirmed_at IS NULL RETURNING id',
       [userId, Math.floor(nowMs / 1000), step],
     );
     if (confirmed.length === 0) return false;
@@ -78,7 +78,7 @@ export async function replaceRecoveryCodes(database: Pick<Database, 'pool'>, use
 /** Drops a second factor that is in use, its recovery codes too, and ends the other sessions. How many ended; null when none is in use. */
 export async function removeSecondFactor(database: Pick<Database, 'pool'>, { userId, keepSessionId }: FactorOwner): Promise<number | null> {
   return await inPoolTransaction(database, async (run) => {
-    const removed = await run('UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NOT NULL RETURNING id', [userId]);
+    const removed = await run('UPDATE users SET sealed_totp_secret = NULL, totp_confirmed_at = NULL, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NOT NULL RETURNING id', [userId]);
     if (removed.length === 0) return null;
     await run('DELETE FROM recovery_codes WHERE user_id = $1', [userId]);
     return await endOtherSessions(run, { userId, keepSessionId });

@@ -6,7 +6,7 @@ ALTER TABLE users
   ADD COLUMN name text NOT NULL DEFAULT '',
   ADD COLUMN role text NOT NULL DEFAULT 'owner',
   ADD COLUMN theme text NOT NULL DEFAULT 'system',
-  ADD COLUMN totp_secret text,
+  ADD COLUMN sealed_totp_secret text,
   ADD COLUMN totp_confirmed_at bigint,
   ADD COLUMN totp_step bigint,
   ADD COLUMN password_changed_at bigint,
