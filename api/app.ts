@@ -26,6 +26,7 @@ import { warmUp } from './middleware/validator-warm-up.ts';
 import { createRouter } from './routes.ts';
 import { requireOwnPage } from './session/csrf.ts';
 import { createThrottle } from './session/throttle.ts';
+import { createTurns } from './turns.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console) before unknown paths
@@ -52,7 +53,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validated);
-  app.use(BASE_PATH, createRouter({ ...dependencies, throttle: createThrottle(dependencies.rateLimitStore), live: createLive(dependencies) }));
+  app.use(BASE_PATH, createRouter({ ...dependencies, throttle: createThrottle(dependencies.rateLimitStore), live: createLive(dependencies), turns: createTurns(dependencies.rateLimitStore) }));
 
   mount(app);
   app.use(unknownRoute);

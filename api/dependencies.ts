@@ -15,6 +15,7 @@ import type { ResultPayload } from '../queues/payloads.ts';
 import type { Live } from './live/live.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
 import type { Throttle } from './session/throttle.ts';
+import type { Turns } from './turns.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
 export type ApiDependencies = {
@@ -53,6 +54,7 @@ export type HandlerDependencies = ApiDependencies & {
   /** One for all who look at passwords and codes: they count together. */
   throttle: Throttle;
   live: Live;
+  turns: Turns;
 };
 
 export type ApiConfig = {

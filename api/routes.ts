@@ -11,6 +11,7 @@ import {
   testChannelHandler,
   updateChannelHandler,
 } from './handlers/channels.ts';
+import { requestCheckHandler } from './handlers/check-request.ts';
 import { listChecksHandler } from './handlers/checks.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
 import {
@@ -56,6 +57,7 @@ export const ROUTES = {
   updateMonitor: { method: 'patch', path: '/monitors/:id', handler: updateMonitorHandler },
   deleteMonitor: { method: 'delete', path: '/monitors/:id', handler: deleteMonitorHandler },
   pauseMonitor: { method: 'post', path: '/monitors/:id/pause', handler: pauseMonitorHandler },
+  requestCheck: { method: 'post', path: '/monitors/:id/check', handler: requestCheckHandler },
   resumeMonitor: { method: 'post', path: '/monitors/:id/resume', handler: resumeMonitorHandler },
   listMonitorIncidents: { method: 'get', path: '/monitors/:id/incidents', handler: listMonitorIncidentsHandler },
   listChecks: { method: 'get', path: '/monitors/:id/checks', handler: listChecksHandler },

@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 9c9c8190d518505ef34b2b4d43a0425278a66652c74a538e99e4885933bda655
+// openapi.yaml sha256 bfd326cfba62eedcc1d5fd331342992ac707d8c32234ab3f4f16c8182d2480a1
 
 export type paths = {
     "/monitors": {
@@ -86,6 +86,33 @@ export type paths = {
          * @description Stops the checks; the status becomes `paused` and an open incident is resolved. Pausing twice changes nothing. Takes no body. Needs the `write` scope.
          */
         post: operations["pauseMonitor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a monitor now
+         * @description An extension. Every source that can looks at the monitor once, without waiting for its turn: the service's own at once (`asked`), the account's agents at their
+         *     next check-in (`waits`). What they see counts like any other check: read it from `/monitors/{id}/checks`, where it is due at `requested_at` or later.
+         *     `sources` is empty where the service checks by itself (domain, dns, vendor). A monitor that is not checked at present (paused, without a target, a
+         *     heartbeat) is a 409. At most 6 a minute for a monitor. Takes no body. Needs the `write` scope.
+         *
+         */
+        post: operations["requestCheck"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1296,6 +1323,25 @@ export type components = {
          * @enum {string}
          */
         MonitorStatus: "up" | "down" | "degraded" | "paused" | "pending";
+        /** @description An extension. */
+        CheckRequested: {
+            id: string;
+            requested_at: components["schemas"]["UnixSeconds"];
+            sources: {
+                /** @description The agent. */
+                id: string;
+                /**
+                 * @description Whether it looks at once, at its next check-in, or not at all.
+                 * @enum {string}
+                 */
+                state: "asked" | "waits" | "unable";
+                /**
+                 * @description Why it is unable.
+                 * @enum {string}
+                 */
+                reason?: "capability" | "no_key" | "other_key";
+            }[];
+        };
         MonitorState: {
             /** @description The monitor, `mon_...`. */
             id: string;
@@ -1434,6 +1480,8 @@ export type components = {
                 transport?: Record<string, unknown>;
                 ping?: Record<string, unknown>;
             };
+            /** @description When somebody asked last that the monitor be looked at out of turn, Unix seconds. Look at an item at once when this is another one than before. */
+            askedAt?: number;
             /** @description The secrets as JSON in a libsodium sealed box for `publicKey`, base64. */
             sealedSecrets?: string;
             /**
@@ -3160,6 +3208,41 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    requestCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sources are asked. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRequested"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
