@@ -3,8 +3,8 @@ import type { Database } from './database.ts';
 import { endOtherSessions } from './sessions.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
-/** What a person's codes are made from (RFC 6238), in base32; `confirmedAt` in Unix seconds, null = it waits for its first code. */
-export type SecondFactor = { secret: string; confirmedAt: number | null };
+/** What a person's codes are made from (RFC 6238), in base32, and as it is stored; `confirmedAt` in Unix seconds, null = it waits for its first code. */
+export type SecondFactor = { secret: string; sealed: string; confirmedAt: number | null };
 
 /** Whose second factor, and which of their sessions is to stay when it changes. */
 export type FactorOwner = { userId: string; keepSessionId: string };
@@ -18,7 +18,7 @@ export function totpContext(userId: string): string {
 export async function findSecondFactor({ pool, secrets }: Pick<Database, 'pool' | 'secrets'>, userId: string): Promise<SecondFactor | null> {
   const [row] = await runOn(pool)<{ sealed_totp_secret: string | null; totp_confirmed_at: number | null }>('SELECT sealed_totp_secret, totp_confirmed_at FROM users WHERE id = $1', [userId]);
   if (row === undefined || row.sealed_totp_secret === null) return null;
-  return { secret: secrets.open(row.sealed_totp_secret, totpContext(userId)), confirmedAt: row.totp_confirmed_at };
+  return { secret: secrets.open(row.sealed_totp_secret, totpContext(userId)), sealed: row.sealed_totp_secret, confirmedAt: row.totp_confirmed_at };
 }
 
 /** Stores a secret that waits for its first code, in the place of one that did; false when a second factor is in use. */
@@ -48,16 +48,19 @@ export async function countRecoveryCodes(database: Pick<Database, 'pool'>, userI
   return row?.count ?? 0;
 }
 
-/** Puts a begun second factor to use, with its first code's step and its recovery codes, and ends the other sessions; false when none is begun. */
+/**
+ * Puts a begun second factor to use, with its first code's step and its recovery codes, and ends the other sessions. False when it is in use already, or
+ * another one was begun since `sealed` was read: the code was none of that.
+ */
 export async function confirmSecondFactor(
   database: Pick<Database, 'pool'>,
   { userId, keepSessionId }: FactorOwner,
-  { step, codes, nowMs }: { step: number; codes: readonly string[]; nowMs: number },
+  { sealed, step, codes, nowMs }: { sealed: string; step: number; codes: readonly string[]; nowMs: number },
 ): Promise<boolean> {
   return await inPoolTransaction(database, async (run) => {
     const confirmed = await run(
-      'UPDATE users SET totp_confirmed_at = $2, totp_step = $3 WHERE id = $1 AND sealed_totp_secret IS NOT NULL AND totp_confirmed_at IS NULL RETURNING id',
-      [userId, Math.floor(nowMs / 1000), step],
+      'UPDATE users SET totp_confirmed_at = $2, totp_step = $3 WHERE id = $1 AND sealed_totp_secret = $4 AND totp_confirmed_at IS NULL RETURNING id',
+      [userId, Math.floor(nowMs / 1000), step, sealed],
     );
     if (confirmed.length === 0) return false;
     await storeCodes(run, userId, codes);

@@ -41,8 +41,8 @@ export function confirmTotpHandler({ database, now, throttle }: HandlerDependenc
     const step = findTotpStep(factor.secret, normalizeCode(code), now());
     await requireProofs(throttle, { request, response }, [{ field: 'code', wrong: WRONG_CODE, isGiven: async () => step !== null }]);
     const codes = generateRecoveryCodes();
-    const isConfirmed = await confirmSecondFactor(database, { userId: user.id, keepSessionId: sessionId }, { step: step ?? 0, codes, nowMs: now() });
-    if (!isConfirmed) throw isOn();
+    const isConfirmed = await confirmSecondFactor(database, { userId: user.id, keepSessionId: sessionId }, { sealed: factor.sealed, step: step ?? 0, codes, nowMs: now() });
+    if (!isConfirmed) throw conflict('the second factor was changed meanwhile: begin again with POST /v1/user/totp');
     sendCodes(response, codes);
   };
 }
