@@ -9,6 +9,13 @@ export type Page = () => Promise<ComponentType<PageProps>>;
 export const PAGES: Partial<Record<PageName, Page>> = {
   overview: async () => (await import('./pages/overview.tsx')).OverviewPage,
   monitors: async () => (await import('./pages/overview.tsx')).OverviewPage,
+  incidents: async () => (await import('./pages/incidents.tsx')).IncidentsPage,
+  incident: async () => (await import('./pages/incident.tsx')).IncidentPage,
+  channels: async () => (await import('./pages/channels.tsx')).ChannelsPage,
+  channelNew: async () => (await import('./pages/channels/new.tsx')).ChannelNewPage,
+  channel: async () => (await import('./pages/channel.tsx')).ChannelPage,
+  agents: async () => (await import('./pages/agents.tsx')).AgentsPage,
+  agent: async () => (await import('./pages/agents/agent.tsx')).AgentPage,
 };
 
 /** The pages of those who are not. */
