@@ -1,8 +1,7 @@
-import type { components, paths } from '../../api/schema.generated.ts';
+import type { paths } from '../../api/schema.generated.ts';
 import { request, type Query } from './request.ts';
 
-/** The resources as the API's description has them. */
-export type Schemas = components['schemas'];
+export type { Schemas } from './shapes.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
 type PathsWith<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, object> ? P : never }[keyof paths];

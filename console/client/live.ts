@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals';
-import { api, type Schemas } from './api.ts';
+import { api } from './api.ts';
 import { session } from './session-state.ts';
+import type { Incident, Monitor } from './shapes.ts';
 
-export type Monitor = Schemas['Monitor'];
-export type Incident = Schemas['Incident'];
+export type { Incident, Monitor } from './shapes.ts';
 
 /** Whether what is shown is what is: by the stream, asked every few seconds, or not at all at the moment. */
 export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');
@@ -28,6 +28,8 @@ const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent'];
 const POLL_MS = 10_000;
 /** A stream that was refused or lost for good is tried again after so long. */
 const RETRY_MS = 30_000;
+/** A page that nobody looks at for so long needs no stream. */
+const HIDDEN_MS = 60_000;
 
 /** Hears of every change while a page is shown; gives back how to stop. While there is no stream nothing is heard: pages ask anew by themselves where it matters. */
 export function onChange(listener: Listener): () => void {
@@ -38,37 +40,73 @@ export function onChange(listener: Listener): () => void {
 /** Keeps the monitors as they are until it is told to stop; then they are forgotten, for the next may be somebody else. */
 export function startLive(): () => void {
   const controller = new AbortController();
-  const changes = collectChanges();
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let stream: EventSource | undefined;
-  const connect = () => {
-    stream?.close();
-    stream = new EventSource('/v1/live');
-    stream.addEventListener('open', () => {
-      liveState.value = 'live';
-      void loadAll(controller.signal);
-    });
-    stream.addEventListener('error', () => {
-      liveState.value = 'polling';
-      // The browser connects again by itself, unless the answer was no stream.
-      if (stream?.readyState === EventSource.CLOSED) retry = setTimeout(connect, RETRY_MS);
-    });
-    stream.addEventListener('reset', () => void loadAll(controller.signal));
-    for (const kind of KINDS) stream.addEventListener(kind, (event) => changes.add(kind, JSON.parse(event.data)));
-  };
-  connect();
-  void loadAll(controller.signal);
+  const reload = () => void loadAll(controller.signal);
+  const stream = openStream(reload);
+  reload();
   const poll = setInterval(() => {
-    if (liveState.value !== 'live' && !document.hidden) void loadAll(controller.signal);
+    if (liveState.value !== 'live' && !document.hidden) reload();
   }, POLL_MS);
   return () => {
     controller.abort();
     clearInterval(poll);
-    clearTimeout(retry);
-    stream?.close();
+    stream.close();
     monitors.value = null;
     openIncidents.value = new Map();
     liveState.value = 'connecting';
+  };
+}
+
+/** The stream of changes, for as long as somebody looks: browsers have six connections for all tabs of a host that speaks HTTP/1.1. */
+function openStream(reload: () => void): { close: () => void } {
+  const changes = collectChanges();
+  const timers = new Set<ReturnType<typeof setTimeout>>();
+  let source: EventSource | null = null;
+  const later = (run: () => void, ms: number) => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      run();
+    }, ms);
+    timers.add(timer);
+  };
+  const disconnect = () => {
+    source?.close();
+    source = null;
+    timers.forEach(clearTimeout);
+    timers.clear();
+  };
+  const connect = () => {
+    disconnect();
+    const opened = new EventSource('/v1/live');
+    source = opened;
+    opened.addEventListener('ready', () => {
+      liveState.value = 'live';
+      reload();
+    });
+    opened.addEventListener('reset', ({ data }) => {
+      liveState.value = 'live';
+      later(reload, JSON.parse(data).wait_ms ?? 0);
+    });
+    opened.addEventListener('error', () => {
+      liveState.value = 'polling';
+      // The browser comes back by itself, unless the answer was no stream.
+      if (opened.readyState === EventSource.CLOSED) later(connect, RETRY_MS);
+    });
+    for (const kind of KINDS) opened.addEventListener(kind, ({ data }) => changes.add(kind, JSON.parse(data)));
+  };
+  const follow = () => {
+    if (document.hidden) later(() => document.hidden && disconnect(), HIDDEN_MS);
+    else if (source === null) {
+      liveState.value = 'polling';
+      connect();
+    }
+  };
+  document.addEventListener('visibilitychange', follow);
+  connect();
+  return {
+    close() {
+      document.removeEventListener('visibilitychange', follow);
+      disconnect();
+    },
   };
 }
 
@@ -106,7 +144,7 @@ function collectChanges(): { add: (kind: LiveKind, data: { id: string; deleted?:
     const taken = pending;
     pending = [];
     const rows = taken.filter(({ kind }) => kind === 'monitor');
-    // The stream's rows are the overview's (api/openapi.yaml, streamChanges).
+    // The stream's rows are the overview's (watchLive in the API's description).
     if (rows.length > 0) putMonitors(rows.filter(({ data }) => data.deleted !== true).map(({ data }) => data as Monitor), rows.filter(({ data }) => data.deleted === true).map(({ data }) => data.id));
     const incidents = taken.filter(({ kind }) => kind === 'incident').map(({ data }) => data as Incident);
     if (incidents.length > 0) putIncidents(incidents);
@@ -130,11 +168,17 @@ function putIncidents(incidents: readonly Incident[]): void {
   openIncidents.value = open;
 }
 
-/** Rows that did not change stay the very same, and so what is drawn of them. */
+/** Rows that did not change stay the very same, and so what is drawn of them; where none did, so does the list. */
 function keepSame(before: readonly Monitor[], after: readonly Monitor[]): readonly Monitor[] {
   const known = new Map(before.map((row) => [row.id, row]));
-  return after.map((row) => {
+  const kept = after.map((row) => {
     const old = known.get(row.id);
-    return old !== undefined && JSON.stringify(old) === JSON.stringify(row) ? old : row;
+    return old !== undefined && isSame(old, row) ? old : row;
   });
+  return kept.length === before.length && kept.every((row, index) => row === before[index]) ? before : kept;
+}
+
+/** A row of the overview has nothing but texts, numbers and nulls. */
+function isSame(a: Monitor, b: Monitor): boolean {
+  return (Object.keys(b) as (keyof Monitor)[]).every((name) => a[name] === b[name]);
 }

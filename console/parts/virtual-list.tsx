@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { ComponentChildren, RefObject, VNode } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 
 type VirtualListProps<T> = {
   label: string;
@@ -16,7 +16,10 @@ type VirtualListProps<T> = {
 };
 
 /** Rows beyond the edges that are drawn as well, so that a turn of the wheel finds them there. */
-const OVERSCAN = 6;
+const OVERSCAN = 4;
+
+/** Rows that are remembered while one scrolls. */
+const MOST_DRAWN = 200;
 
 /** A list of any length in the nearest scrolled box: only what is in sight is in the page, and readers of the screen hear how many there are. */
 export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown, kept = null }: VirtualListProps<T>) {
@@ -28,18 +31,29 @@ export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown,
   useLayoutEffect(() => {
     if (kept !== null) bringIntoSight(box.current, kept * rowHeight, rowHeight);
   }, [kept]);
+  const draw = useDrawn<T>((row, index) => (
+    <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={index + 1} class="absolute inset-x-0 top-0 contain-strict" style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}>
+      {render(row, index)}
+    </li>
+  ), [render, rows, rowHeight]);
   return (
     <ul ref={box} aria-label={label} class="relative" style={{ height: `${rows.length * rowHeight}px` }}>
-      {rows.slice(from, to).map((row, offset) => {
-        const index = from + offset;
-        return (
-          <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={index + 1} class="absolute inset-x-0 top-0 contain-strict" style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}>
-            {render(row, index)}
-          </li>
-        );
-      })}
+      {rows.slice(from, to).map((row, offset) => draw(row, from + offset))}
     </ul>
   );
+}
+
+/** While only the range moves, rows that stay in sight are the very same, and cost nothing. */
+function useDrawn<T>(draw: (row: T, index: number) => VNode, keys: readonly unknown[]): (row: T, index: number) => VNode {
+  const drawn = useMemo(() => new Map<number, VNode>(), keys);
+  return (row, index) => {
+    const before = drawn.get(index);
+    if (before !== undefined) return before;
+    if (drawn.size > MOST_DRAWN) drawn.clear();
+    const made = draw(row, index);
+    drawn.set(index, made);
+    return made;
+  };
 }
 
 function useRange(box: RefObject<HTMLElement | null>, { count, rowHeight, onRange }: { count: number; rowHeight: number; onRange: (from: number, to: number) => void }): void {

@@ -1,4 +1,4 @@
-import type { Incident, Monitor } from '../../client/live.ts';
+import type { Incident, Monitor } from '../../client/shapes.ts';
 import { STATUS_ORDER, type Status } from '../../parts/statuses.ts';
 
 /** What of the monitors is shown, and in which order; empty texts choose nothing. */
@@ -9,21 +9,20 @@ export type SortName = keyof typeof SORTS;
 type Compare = (a: Monitor, b: Monitor, incidents: ReadonlyMap<string, Incident>) => number;
 
 const RANK = new Map(STATUS_ORDER.map((status, rank) => [status, rank]));
-const NAMES = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' });
-const byName: Compare = (a, b) => NAMES.compare(a.name, b.name);
+const byName: Compare = (a, b) => compareTexts(wordsOf(a).order, wordsOf(b).order) || compareTexts(a.id, b.id);
 
 /** The orders to choose from. In the first what needs a person comes first, and of that what happened last. */
 export const SORTS = {
   attention: { label: 'Trouble first', compare: (a, b, incidents) => rankOf(a) - rankOf(b) || startOf(b, incidents) - startOf(a, incidents) || byName(a, b, incidents) },
   name: { label: 'By name', compare: byName },
-  type: { label: 'By type', compare: (a, b, incidents) => NAMES.compare(a.type, b.type) || byName(a, b, incidents) },
-  newest: { label: 'Newest first', compare: (a, b) => b.created_at - a.created_at || (a.id < b.id ? 1 : -1) },
-  oldest: { label: 'Oldest first', compare: (a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1) },
+  type: { label: 'By type', compare: (a, b, incidents) => compareTexts(a.type, b.type) || byName(a, b, incidents) },
+  newest: { label: 'Newest first', compare: (a, b) => b.created_at - a.created_at || compareTexts(b.id, a.id) },
+  oldest: { label: 'Oldest first', compare: (a, b) => a.created_at - b.created_at || compareTexts(a.id, b.id) },
 } as const satisfies Record<string, { label: string; compare: Compare }>;
 
 /** The monitors that a selection shows, in its order. */
 export function select(monitors: readonly Monitor[], { status, type, text, sort }: Selection, incidents: ReadonlyMap<string, Incident>): readonly Monitor[] {
-  const words = text.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  const words = plain(text).split(/\s+/).filter(Boolean);
   const { compare } = SORTS[isSort(sort) ? sort : 'attention'];
   return monitors
     .filter((monitor) => (status === '' || monitor.status === status) && (type === '' || monitor.type === type) && matches(monitor, words))
@@ -48,10 +47,31 @@ export function summarise(counts: Readonly<Record<Status, number>>): string {
   return counts.paused === total ? `All ${total} are paused` : 'Nothing is known yet';
 }
 
-function matches({ name, target, type }: Monitor, words: readonly string[]): boolean {
-  if (words.length === 0) return true;
-  const whole = `${name} ${target} ${type}`.toLocaleLowerCase();
-  return words.every((word) => whole.includes(word));
+/** What a monitor is ordered and found by. Thousands are sorted at every change: comparing by the rules of a language would take ten times as long. */
+type Words = { order: string; all: string };
+const known = new WeakMap<Monitor, Words>();
+
+function wordsOf(monitor: Monitor): Words {
+  const before = known.get(monitor);
+  if (before !== undefined) return before;
+  const { name, target, type } = monitor;
+  const words = { order: plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')), all: plain(`${name} ${target} ${type}`) };
+  known.set(monitor, words);
+  return words;
+}
+
+/** Without case and accents. */
+function plain(text: string): string {
+  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+}
+
+function matches(monitor: Monitor, words: readonly string[]): boolean {
+  return words.every((word) => wordsOf(monitor).all.includes(word));
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 function rankOf({ status }: Monitor): number {
