@@ -17,9 +17,29 @@ export const place = computed<Place>(() => {
 /** Whether one came here by the browser's back or forward: then the page is to be as it was left. */
 export const cameBack = signal(false);
 
+/** Who is asked before one goes elsewhere; null = nobody. */
+const keeper = signal<(() => Promise<boolean>) | null>(null);
+
+/** Has somebody asked before another page is shown, until the answer is yes or what comes back is called. */
+export function askBeforeLeaving(mayLeave: () => Promise<boolean>): () => void {
+  const own = async () => {
+    const isFree = await mayLeave();
+    if (isFree && keeper.value === own) keeper.value = null;
+    return isFree;
+  };
+  keeper.value = own;
+  return () => {
+    if (keeper.value === own) keeper.value = null;
+  };
+}
+
 /** Goes to a page of the console; with `replace` the way back leads past where one is. */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (to === window.location.pathname + window.location.search) return;
+  if (keeper.value !== null && new URL(to, window.location.origin).pathname !== place.value.path) {
+    void keeper.value().then((isFree) => isFree && navigate(to, { replace }));
+    return;
+  }
   window.history[replace ? 'replaceState' : 'pushState'](null, '', to);
   cameBack.value = false;
   address.value = to;
@@ -36,6 +56,12 @@ export function setQuery(change: Readonly<Record<string, string>>): void {
 export function followLinks(): void {
   window.history.scrollRestoration = 'manual';
   window.addEventListener('popstate', () => {
+    if (keeper.value !== null && window.location.pathname !== place.value.path) {
+      // The browser has gone already: it is called back until there is an answer.
+      window.history.pushState(null, '', address.value);
+      void keeper.value().then((isFree) => isFree && window.history.back());
+      return;
+    }
     cameBack.value = true;
     address.value = window.location.pathname + window.location.search;
   });
