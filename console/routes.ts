@@ -9,6 +9,8 @@ export type Page = () => Promise<ComponentType<PageProps>>;
 export const PAGES: Partial<Record<PageName, Page>> = {
   overview: async () => (await import('./pages/overview.tsx')).OverviewPage,
   monitors: async () => (await import('./pages/overview.tsx')).OverviewPage,
+  monitorNew: async () => (await import('./pages/monitor-form.tsx')).MonitorFormPage,
+  monitorEdit: async () => (await import('./pages/monitor-form.tsx')).MonitorFormPage,
   incidents: async () => (await import('./pages/incidents.tsx')).IncidentsPage,
   incident: async () => (await import('./pages/incident.tsx')).IncidentPage,
   channels: async () => (await import('./pages/channels.tsx')).ChannelsPage,
