@@ -11,6 +11,7 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   monitors: async () => (await import('./pages/overview.tsx')).OverviewPage,
   monitorNew: async () => (await import('./pages/monitor-form.tsx')).MonitorFormPage,
   monitorEdit: async () => (await import('./pages/monitor-form.tsx')).MonitorFormPage,
+  monitor: async () => (await import('./pages/monitor.tsx')).MonitorPage,
   incidents: async () => (await import('./pages/incidents.tsx')).IncidentsPage,
   incident: async () => (await import('./pages/incident.tsx')).IncidentPage,
   channels: async () => (await import('./pages/channels.tsx')).ChannelsPage,

@@ -12,6 +12,7 @@ const LINES = {
   more: 'M4.5 10h.1M10 10h.1M15.5 10h.1',
   search: 'M9 14.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11ZM13 13l4 4',
   plus: 'M10 4v12M4 10h12',
+  minus: 'M4 10h12',
   close: 'M5 5l10 10M15 5 5 15',
   check: 'M4.5 10.5l3.5 3.5 7.5-8',
   chevron: 'M7.5 5l5 5-5 5',
