@@ -29,7 +29,7 @@ export function OverviewPage({ query }: PageProps) {
     <div class="mx-auto flex min-h-full w-full max-w-6xl flex-col pb-10 pt-4 md:px-5 md:pt-7">
       <div class="flex items-center justify-between gap-4 px-4 md:px-3">
         <h1 class="heading text-xl md:text-2xl">{title}</h1>
-        {all.length > 0 && <NewMonitor />}
+        {all.length > 0 && <NewMonitor isShort />}
       </div>
       {all.length === 0 ? <NoMonitors /> : <Listing all={all} counts={counts} selection={selection} />}
     </div>
@@ -84,12 +84,12 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
   );
 }
 
-/** Only to those who may make one. */
-function NewMonitor() {
+/** Only to those who may make one; `isShort` leaves a sign of it where there is little room. */
+function NewMonitor({ isShort = false }: { isShort?: boolean }) {
   useShortcut('n', 'New monitor', () => canWrite() && navigate(PATHS.monitorNew));
   return canWrite() ? (
     <ButtonLink href={PATHS.monitorNew} tone="primary" icon="plus">
-      New monitor
+      <span class={isShort ? 'sr-only md:not-sr-only' : ''}>New monitor</span>
     </ButtonLink>
   ) : null;
 }

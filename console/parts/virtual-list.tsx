@@ -32,7 +32,7 @@ export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown,
     if (kept !== null) bringIntoSight(box.current, kept * rowHeight, rowHeight);
   }, [kept]);
   const draw = useDrawn<T>((row, index) => (
-    <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={index + 1} class="absolute inset-x-0 top-0 contain-strict" style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}>
+    <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={index + 1} class="absolute inset-x-0 contain-strict" style={{ height: `${rowHeight}px`, top: `${index * rowHeight}px` }}>
       {render(row, index)}
     </li>
   ), [render, rows, rowHeight]);

@@ -26,7 +26,7 @@ export function AccountMenu({ id }: { id: string }) {
       <div class="px-2.5 pb-2 pt-1.5">
         <div class="clipped text-sm font-medium">{user.name === '' ? user.email : user.name}</div>
         <div class="clipped text-xs text-soft">
-          {user.email} · {tenant.name}
+          {user.name === '' ? tenant.name : `${user.email} · ${tenant.name}`}
         </div>
       </div>
       <div class="mb-1 grid grid-cols-3 gap-1 rounded-lg bg-sunken p-1" role="radiogroup" aria-label="Theme">

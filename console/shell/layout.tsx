@@ -29,6 +29,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
       </a>
       <SideNavigation items={items} isAt={(item) => page !== null && item.pages.includes(page)} />
       <main ref={main} id="main" tabIndex={-1} class="relative min-h-0 min-w-0 flex-1 overflow-y-auto overscroll-contain outline-none [scrollbar-gutter:stable]">
+        <ConnectionNotice />
         <PasswordNotice />
         {children}
       </main>
@@ -132,6 +133,17 @@ function LiveSign() {
     <div class="flex items-center gap-2 px-2 text-xs text-soft" role="status">
       <span class={`size-2 rounded-full ${dot}`} />
       {text}
+    </div>
+  );
+}
+
+/** What is shown may be old, and at night that matters. */
+function ConnectionNotice() {
+  if (liveState.value !== 'away') return null;
+  return (
+    <div role="alert" class="sticky top-0 z-20 flex items-center gap-3 border-b border-line bg-down-tint px-4 py-2 text-sm text-down md:px-8">
+      <Icon name="warning" />
+      There is no connection to the service: what you see may be old.
     </div>
   );
 }

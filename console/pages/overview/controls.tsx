@@ -48,7 +48,8 @@ export function Controls({ selection, counts, types, search, onChange }: Control
             /
           </kbd>
         </label>
-        {types.length > 1 && <Choice label="Type" value={selection.type} options={[['', 'All types'], ...types.map((type) => [type, type] as const)]} onValue={(type) => onChange({ type })} />}
+        {/* On a phone the search finds types as well. */}
+        {types.length > 1 && <Choice label="Type" class="hidden md:block" value={selection.type} options={[['', 'All types'], ...types.map((type) => [type, type] as const)]} onValue={(type) => onChange({ type })} />}
         <Choice label="Order" value={selection.sort} options={Object.entries(SORTS).map(([value, { label }]) => [value, label] as const)} onValue={(sort) => onChange({ sort })} />
       </div>
     </div>
@@ -72,11 +73,11 @@ function Count({ of }: { of: number }) {
   return <span class="text-soft">{of}</span>;
 }
 
-function Choice({ label, value, options, onValue }: { label: string; value: string; options: readonly (readonly [value: string, label: string])[]; onValue: (value: string) => void }) {
+function Choice({ label, value, options, onValue, class: className = '' }: { label: string; value: string; class?: string; options: readonly (readonly [value: string, label: string])[]; onValue: (value: string) => void }) {
   return (
-    <label class="relative shrink-0">
+    <label class={`relative shrink-0 ${className}`}>
       <span class="sr-only">{label}</span>
-      <select value={value} onChange={(event) => onValue(event.currentTarget.value)} class="h-9 max-w-28 appearance-none rounded-md border border-line-strong/60 bg-surface pl-2.5 pr-7 text-[0.8125rem] text-ellipsis md:max-w-36">
+      <select value={value} onChange={(event) => onValue(event.currentTarget.value)} class="h-9 max-w-40 appearance-none rounded-md border border-line-strong/60 bg-surface pl-2.5 pr-7 text-[0.8125rem] text-ellipsis md:max-w-36">
         {options.map(([option, text]) => (
           <option key={option} value={option}>
             {text}
