@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 bfd326cfba62eedcc1d5fd331342992ac707d8c32234ab3f4f16c8182d2480a1
+// openapi.yaml sha256 05d2e1e5862889b9dcb1a7b74e9cb3f25d9456ab2ca847db9e778f282357ed4f
 
 export type paths = {
     "/monitors": {

@@ -12,6 +12,7 @@ import { recoveryCodesOf } from './sign-in.ts';
 export function getSessionHandler(dependencies: ApiDependencies): RequestHandler {
   return async (_request, response) => {
     const caller = personOf(response);
+    response.setHeader('Cache-Control', 'no-store');
     response.json(presentSignedIn(caller, await recoveryCodesOf(dependencies, caller.user)));
   };
 }

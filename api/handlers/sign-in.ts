@@ -41,6 +41,7 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
     const previous = cookie.read(request);
     if (previous !== null) await endSessionOf(database, previous);
     cookie.give(response, secret);
+    response.setHeader('Cache-Control', 'no-store');
     response.status(201).json(presentSignedIn(caller, await recoveryCodesOf(dependencies, user)));
   };
 }

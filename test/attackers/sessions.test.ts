@@ -45,6 +45,7 @@ test.serial('who signs in gets a cookie that no script and no other site can use
   const { email, user } = await newPerson(api);
   const plain = await signIn(api, { email: ` ${email.toUpperCase()} `, password: PASSWORD });
   t.is(plain.status, 201);
+  t.is(plain.headers.get('cache-control'), 'no-store', 'the token is in the answer');
   t.regex(plain.headers.get('set-cookie') ?? '', /^spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax$/);
   t.like(plain.json, { user: { id: user.id, role: 'owner', totp_enabled: false }, tenant: { id: user.tenantId } });
   t.is((await pageOf(api, plain)('GET', '/v1/monitors')).status, 200);
@@ -308,6 +309,11 @@ test.serial('a viewer reads and sees to their own account, and changes nothing e
   t.is((await editor.call('POST', '/v1/monitors', { name: 'x' })).status, 201);
   t.is((await viewer.call('PATCH', '/v1/user', { name: 'Vera', theme: 'dark' })).status, 200);
   t.like((await viewer.call('GET', '/v1/session')).json, { user: { name: 'Vera', theme: 'dark', role: 'viewer' } });
+  for (const [body, problem] of [[{}, /^the body must be an object with name, theme or both/], [{ name: 5 }, /name/], [{ theme: 'pink' }, /theme/], [{ role: 'owner' }, /role is not a known field/], [{ name: 'x'.repeat(256) }, /name/]] as const) {
+    const answer = await viewer.call('PATCH', '/v1/user', body);
+    t.is(answer.status, 400, answer.text);
+    t.regex(String(answer.json['error']), problem);
+  }
   // What the role allows now is what counts, and not what it allowed at the sign-in.
   await api.database.pool.query(`UPDATE users SET role = 'viewer' WHERE id = $1`, [editor.user.id]);
   t.is((await editor.call('POST', '/v1/monitors', { name: 'x' })).status, 403);

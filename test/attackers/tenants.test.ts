@@ -139,7 +139,8 @@ test.serial('lists of another account hold nothing of it', async (t) => {
   const { api } = t.context;
   const victim = await furnishAccount(api, CANARY);
   const attacker = await furnishAccount(api, 'attacker');
-  const lists = listOperations(await readServed(api)).filter(({ method, path, token }) => method === 'GET' && (token === 'api' || token === 'session') && !path.includes('{'));
+  // What cannot be asked without naming something is attacked above, by what it names.
+  const lists = listOperations(await readServed(api)).filter(({ method, path, token, parameters }) => method === 'GET' && (token === 'api' || token === 'session') && !path.includes('{') && !parameters.some(({ required }) => required));
   t.true(lists.length >= 9);
   const ids = Object.values(victim.ids).flat();
   for (const { id, path, token } of lists) {
