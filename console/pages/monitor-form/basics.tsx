@@ -14,7 +14,6 @@ export function Basics({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, monitor } = form;
   const { type } = draft;
   const suggestion = monitor === null ? suggestName(draft) : '';
-  const plan = surroundings.minInterval > 1 ? ` Your plan allows every ${sayDuration(surroundings.minInterval)} and slower.` : '';
   return (
     <>
       <Target form={form} />
@@ -36,7 +35,7 @@ export function Basics({ form }: { form: FormState }) {
           seconds={draft.interval}
           onSeconds={(interval) => change({ interval })}
           standard={defaults.interval}
-          hint={(type === 'heartbeat' ? 'As often as your job runs.' : 'Whole seconds, up to a day.') + plan}
+          hint={`${type === 'heartbeat' ? 'As often as your job runs: from' : 'From'} ${sayDuration(surroundings.minInterval)} to a day.`}
           error={problem('interval_seconds')}
         />
         {type === 'heartbeat' && <DurationField label="It may be late by" seconds={draft.grace} onSeconds={(grace) => change({ grace })} standard={defaults.grace} hint="Only then it counts as missed." error={problem('grace_seconds')} />}
@@ -46,13 +45,14 @@ export function Basics({ form }: { form: FormState }) {
   );
 }
 
-function Target({ form: { draft, change, problem, monitor } }: { form: FormState }) {
+function Target({ form: { draft, change, problem } }: { form: FormState }) {
   const { target } = TYPES[draft.type];
   if (target === null) return null;
   if (draft.type === 'vendor') return <Vendor {...{ draft, change, problem }} />;
   return (
     <TextField
       key={draft.type}
+      name="target"
       label={target.label}
       value={draft.target}
       placeholder={target.placeholder}
@@ -62,7 +62,6 @@ function Target({ form: { draft, change, problem, monitor } }: { form: FormState
       autocomplete="off"
       autocapitalize="off"
       spellcheck={false}
-      autofocus={monitor === null}
       onValue={(text) => change({ target: text })}
     />
   );

@@ -5,6 +5,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { useWide } from '../../parts/wide.ts';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import type { FormState } from '../../forms/form-state.ts';
@@ -33,9 +34,14 @@ export function MonitorForm({ original, surroundings, monitor, agents }: Props) 
   const problems = useSignal<Problems>(NO_PROBLEMS);
   const isBusy = useSignal(false);
   const isSaved = useSignal(false);
+  const isWide = useWide();
   const made = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
   useUnsaved(!isSaved.value && isChanged(draft.value, first));
+  // On a phone the keyboard would hide what can be chosen.
+  useEffect(() => {
+    if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
+  }, []);
   useEffect(() => leadToProblem(box.current, problems.value), [problems.value]);
 
   const form: FormState = {
