@@ -39,6 +39,7 @@ import { listServiceGapsHandler } from './handlers/service-gaps.ts';
 import { endOtherSessionsHandler, endSessionHandler, getSessionHandler, listSessionsHandler, signOutHandler } from './handlers/sessions.ts';
 import { signInHandler } from './handlers/sign-in.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
+import { tryMonitorHandler } from './handlers/trials.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
 import { onlyAs } from './middleware/admission.ts';
 import type { operations } from './schema.generated.ts';
@@ -65,6 +66,7 @@ export const ROUTES = {
   getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
+  tryMonitor: { method: 'post', path: '/trials', handler: tryMonitorHandler },
   watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },

@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 05d2e1e5862889b9dcb1a7b74e9cb3f25d9456ab2ca847db9e778f282357ed4f
+// openapi.yaml sha256 1a3ba36b1e38e85f1134639d53657445f3abfa95373e621139edbc47bacea5fb
 
 export type paths = {
     "/monitors": {
@@ -276,6 +276,30 @@ export type paths = {
         get: operations["getOverviewHistory"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a monitor before it is saved
+         * @description An extension. Probes once what a creation with `monitor` would watch, or, with `monitor_id`, what a PATCH with `monitor` would make of that monitor (without
+         *     `monitor`: the monitor as it is), and answers what was seen. `monitor` is read as a creation or a PATCH is, with the same 400s; only its name may be
+         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own), for domain, dns and vendor the
+         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each person or token. Needs the `write` scope.
+         *
+         */
+        post: operations["tryMonitor"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1323,6 +1347,57 @@ export type components = {
          * @enum {string}
          */
         MonitorStatus: "up" | "down" | "degraded" | "paused" | "pending";
+        TrialCreate: {
+            monitor_id?: string;
+            region?: string;
+            monitor?: components["schemas"]["MonitorPatch"];
+        };
+        /** @description An extension. */
+        Trial: {
+            /** @description Of the shared agent that looked; null where it was the service itself. */
+            region: string | null;
+            verdict: components["schemas"]["Vote"];
+            /** @description A word of a fixed list; null where it was up. */
+            cause: string | null;
+            /** @description A sentence for people. */
+            reason: string | null;
+            latency_ms: number | null;
+            http_status: number | null;
+            /** @description Of http, tcp and udp. */
+            phases: components["schemas"]["PhasesMs"] | null;
+            /** @description Of http, tcp and udp; null where none came, or none was waited for. */
+            answer: components["schemas"]["SeenAnswer"] | null;
+            /** @description The one that expires first of those met on the way. */
+            certificate: components["schemas"]["TrialCertificate"] | null;
+            /** @description Of http, the expected status first, then `body_match` (on `text_body`) and the assertions as they are listed, each by itself. */
+            conditions: components["schemas"]["TrialCondition"][];
+            /** @description What icmp, dns, domain and vendor saw, in words. */
+            facts: {
+                name: string;
+                text: string;
+            }[];
+        };
+        TrialCertificate: {
+            subject: string;
+            issuer: string;
+            valid_from: components["schemas"]["UnixSeconds"];
+            valid_to: components["schemas"]["UnixSeconds"];
+        };
+        TrialCondition: {
+            /** @enum {string} */
+            source: "status" | "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
+            op: string;
+            value: string | null;
+            path: string | null;
+            name: string | null;
+            /**
+             * @description `missing`: what it speaks of was not in the answer; `not_reached`: there was no answer.
+             * @enum {string}
+             */
+            outcome: "holds" | "differs" | "missing" | "not_reached";
+            /** @description A sentence for people; null where it holds. */
+            reason: string | null;
+        };
         /** @description An extension. */
         CheckRequested: {
             id: string;
@@ -3485,6 +3560,43 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    tryMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrialCreate"];
+            };
+        };
+        responses: {
+            /** @description What was seen. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trial"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,6 +30,7 @@ import { startPingDoor } from './ping-door.ts';
 import { createQueueBoard, QUEUE_BOARD_PATH } from './queue-board.ts';
 import { queueBoardLogin } from './queue-board-login.ts';
 import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
+import { createTrialRun } from './trial-run.ts';
 import { createVendorLookUp } from './vendor-look-up.ts';
 
 export type ServeOptions = {
@@ -82,6 +84,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
         enqueueLookUp: (target) => queues.enqueueLookUp(target),
         now: Date.now,
       }),
+      runTrial: createTrialRun({ database, queues, makeTrialId: randomUUID, now: Date.now }),
       submitResults: (results) => queues.enqueueResults(results),
       isQueueReachable: () => backend.isReachable(),
       stopping: stopping.signal,

@@ -106,6 +106,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       authorizeSlack: null,
       sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
       readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
+      runTrial: async () => ({ verdict: 'up', cause: null, reason: null, latencyMs: 12, httpStatus: null, phases: null, answer: null, certificate: null, conditions: [], facts: [] }),
       submitResults: async (results) => void submittedResults.push(...results),
       isQueueReachable: async () => true,
       stopping: new AbortController().signal,
