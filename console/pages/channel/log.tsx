@@ -10,7 +10,7 @@ import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
-import { EVENTS, OutcomeBadge, OUTCOMES, type DeliveryEvent, type DeliveryOutcome } from '../channels/delivery-words.tsx';
+import { EventOf, EVENTS, OutcomeBadge, OUTCOMES, type DeliveryEvent, type DeliveryOutcome } from '../channels/delivery-words.tsx';
 import type { Channel } from '../channels/types.tsx';
 import { DeliveryDialog } from './delivery.tsx';
 import { ReplayDialog } from './replay.tsx';
@@ -51,10 +51,10 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   return (
     <>
       <div class="mb-4 flex flex-wrap items-center gap-2">
-        <SelectField label="Outcome" hideLabel options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ outcome: value })} />
-        <SelectField label="Event" hideLabel options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ event: value })} />
+        <SelectField label="Outcome" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ outcome: value })} />
+        <SelectField label="Event" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ event: value })} />
         {canWrite() && channel.status === 'connected' && channel.enabled && (
-          <Button icon="retry" class="md:ml-auto" onClick={() => (isReplaying.value = true)}>
+          <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
             Send what failed again
           </Button>
         )}
@@ -87,7 +87,7 @@ function Listing({ found: { deliveries, hasMore }, load, isFiltered, onMore, isA
         keyOf={({ id }) => id}
         hrefOf={({ id }) => withDelivery(id)}
         columns={[
-          { head: 'Event', cell: ({ event }) => EVENTS[event] },
+          { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
           { head: 'Of', cell: ({ monitor_id: id }) => <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span> },
           { head: 'Outcome', cell: (delivery) => <Outcome delivery={delivery} /> },
           { head: 'When', cell: ({ created_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },

@@ -1,15 +1,16 @@
 import type { Schemas } from '../../client/api.ts';
 import { Badge } from '../../parts/badge.tsx';
+import { Moment } from '../../parts/time.tsx';
 
 export type DeliveryOutcome = Schemas['DeliveryOutcome'];
 export type DeliveryEvent = Schemas['DeliveryEvent'];
 
 /** What an event tells, in a few words. */
 export const EVENTS: Record<DeliveryEvent, string> = {
-  'monitor.down': 'Monitor down',
-  'monitor.degraded': 'Monitor degraded',
-  'monitor.up': 'Monitor up',
-  'monitor.unknown': 'Monitor unknown',
+  'monitor.down': 'Down',
+  'monitor.degraded': 'Degraded',
+  'monitor.up': 'Up',
+  'monitor.unknown': 'Not known',
   'agent.offline': 'Agent offline',
   'agent.online': 'Agent online',
   'advisory.domain_expiry': 'Expiry ahead',
@@ -25,6 +26,18 @@ export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 
   failed: { label: 'Failed', tone: 'bad' },
   superseded: { label: 'Superseded', tone: 'plain' },
 };
+
+/** What a delivery tells; where there is no room for a column of its own, with when it was made. */
+export function EventOf({ event, at }: { event: DeliveryEvent; at: number }) {
+  return (
+    <>
+      <span class="md:whitespace-nowrap">{EVENTS[event]}</span>
+      <span class="block whitespace-nowrap text-xs font-normal text-soft md:hidden">
+        <Moment at={at} />
+      </span>
+    </>
+  );
+}
 
 /** What became of a delivery; after the first attempt with how many there were. */
 export function OutcomeBadge({ outcome, attempts = 1 }: { outcome: DeliveryOutcome; attempts?: number }) {

@@ -20,7 +20,14 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
   const found = findMonitors(text.value);
   return (
     <Dialog title="Choose a monitor" onClose={onClose}>
-      <TextField label="Search" hideLabel placeholder="Name or address" autofocus value={text.value} onValue={(value) => (text.value = value)} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (found[0] !== undefined) onChosen(found[0].id);
+        }}
+      >
+        <TextField label="Search" hideLabel placeholder="Name or address" autofocus value={text.value} onValue={(value) => (text.value = value)} />
+      </form>
       <ul class="mt-2 max-h-80 overflow-y-auto">
         {found.slice(0, SHOWN).map((monitor) => (
           <li key={monitor.id}>
@@ -32,6 +39,7 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
           </li>
         ))}
       </ul>
+      {found.length === 0 && <p class="px-2 py-3 text-sm text-soft">No monitor has that in its name or address.</p>}
       <Beyond found={found.length} />
     </Dialog>
   );

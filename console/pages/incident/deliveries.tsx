@@ -1,7 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
 import { Moment } from '../../parts/time.tsx';
 import { Table } from '../../parts/table.tsx';
-import { EVENTS, OutcomeBadge } from '../channels/delivery-words.tsx';
+import { EventOf, OutcomeBadge } from '../channels/delivery-words.tsx';
 
 /** Deliveries are kept for so long, in seconds. */
 const KEPT_SECONDS = 30 * 86_400;
@@ -20,7 +20,7 @@ export function IncidentDeliveries({ deliveries, startedAt }: { deliveries: read
       hrefOf={({ channel_id: channel, id }) => `/channels/${channel}?delivery=${id}`}
       columns={[
         { head: 'Channel', cell: ({ channel_name: name }) => <span class="break-words">{name}</span> },
-        { head: 'Told', cell: ({ event }) => EVENTS[event] },
+        { head: 'Told', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
         { head: 'Outcome', cell: ({ outcome, attempt_count: attempts }) => <OutcomeBadge outcome={outcome} attempts={attempts} /> },
         { head: 'When', cell: ({ created_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
       ]}

@@ -13,7 +13,7 @@ const STATUSES = [
   { value: 'resolved', label: 'Resolved' },
 ];
 const ACKNOWLEDGED = [
-  { value: '', label: 'Acknowledged or not' },
+  { value: '', label: 'Acknowledged?' },
   { value: 'false', label: 'Not acknowledged' },
   { value: 'true', label: 'Acknowledged' },
 ];
@@ -33,8 +33,8 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         </Button>
         {filter.monitorId !== '' && <IconButton icon="close" label="All monitors" onClick={() => change({ monitor: '' })} />}
       </span>
-      <SelectField label="When" hideLabel options={WHEN} value={filter.period} onValue={(period) => change({ period })} />
-      <SelectField label="Acknowledged" hideLabel options={ACKNOWLEDGED} value={filter.acknowledged} onValue={(acknowledged) => change({ acknowledged })} />
+      <SelectField label="When" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={WHEN} value={filter.period} onValue={(period) => change({ period })} />
+      <SelectField label="Acknowledged" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={ACKNOWLEDGED} value={filter.acknowledged} onValue={(acknowledged) => change({ acknowledged })} />
       {isChoosing.value && (
         <MonitorDialog
           onClose={() => (isChoosing.value = false)}

@@ -1,10 +1,13 @@
 import { Badge } from '../../parts/badge.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
-import { formatDuration, Moment, Since } from '../../parts/time.tsx';
+import { formatDateTime, formatDuration, formatShort, Since } from '../../parts/time.tsx';
 import type { Incident } from './questions.ts';
 
 const TINTS: Record<Incident['state'], string> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
+
+/** Of those that are over the day stands above them. */
+const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 /** An incident in a list: of what, why, from where it was seen, and how long. */
 export function IncidentRow({ incident }: { incident: Incident }) {
@@ -32,9 +35,9 @@ export function IncidentRow({ incident }: { incident: Incident }) {
           <span class={isOpen ? 'hidden sm:inline' : 'sr-only'}>{`${STATUSES[state].label} for `}</span>
           {isOpen ? <Since at={incident.started_at} /> : formatDuration(incident.duration_seconds)}
         </span>
-        <span class="text-soft">
-          <Moment at={incident.started_at} />
-        </span>
+        <time class="text-soft" dateTime={new Date(incident.started_at * 1000).toISOString()} title={formatDateTime(incident.started_at)}>
+          {isOpen ? formatShort(incident.started_at) : TIME.format(incident.started_at * 1000)}
+        </time>
       </span>
     </a>
   );
