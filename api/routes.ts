@@ -32,6 +32,7 @@ import {
   updateMonitorHandler,
 } from './handlers/monitors.ts';
 import { watchLiveHandler } from './handlers/live.ts';
+import { createAgentHandler, rotateAgentTokenHandler } from './handlers/own-agents.ts';
 import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
 import { confirmTotpHandler, removeTotpHandler, renewRecoveryCodesHandler, startTotpHandler } from './handlers/second-factor.ts';
@@ -40,6 +41,8 @@ import { endOtherSessionsHandler, endSessionHandler, getSessionHandler, listSess
 import { signInHandler } from './handlers/sign-in.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
 import { tryMonitorHandler } from './handlers/trials.ts';
+import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './handlers/tokens.ts';
+import { getUsageHandler } from './handlers/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
 import { onlyAs } from './middleware/admission.ts';
 import type { operations } from './schema.generated.ts';
@@ -87,8 +90,10 @@ export const ROUTES = {
   getDelivery: { method: 'get', path: '/deliveries/:id', handler: getDeliveryHandler },
   redeliver: { method: 'post', path: '/deliveries/:id/redeliver', handler: redeliverHandler },
   listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
+  createAgent: { method: 'post', path: '/agents', handler: createAgentHandler },
   getAgent: { method: 'get', path: '/agents/:id', handler: getAgentHandler },
   deleteAgent: { method: 'delete', path: '/agents/:id', handler: deleteAgentHandler },
+  rotateAgentToken: { method: 'post', path: '/agents/:id/rotate', handler: rotateAgentTokenHandler },
   listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
   getReport: { method: 'get', path: '/reports/:id', handler: getReportHandler },
   signIn: { method: 'post', path: '/session', handler: signInHandler },
@@ -103,6 +108,10 @@ export const ROUTES = {
   removeTotp: { method: 'delete', path: '/user/totp', handler: removeTotpHandler },
   confirmTotp: { method: 'post', path: '/user/totp/confirm', handler: confirmTotpHandler },
   renewRecoveryCodes: { method: 'post', path: '/user/recovery-codes', handler: renewRecoveryCodesHandler },
+  listTokens: { method: 'get', path: '/tokens', handler: listTokensHandler },
+  createToken: { method: 'post', path: '/tokens', handler: createTokenHandler },
+  revokeToken: { method: 'delete', path: '/tokens/:id', handler: revokeTokenHandler },
+  getUsage: { method: 'get', path: '/usage', handler: getUsageHandler },
 } as const satisfies Record<OperationId, Route>;
 
 /** The router of all of them; each is reached by its own door only. */

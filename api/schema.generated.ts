@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 1a3ba36b1e38e85f1134639d53657445f3abfa95373e621139edbc47bacea5fb
+// openapi.yaml sha256 39c1c2f282706982fa332f4eaa02f9790e986ae569288c1779267de0f3115007
 
 export type paths = {
     "/monitors": {
@@ -710,7 +710,12 @@ export type paths = {
          */
         get: operations["listAgents"];
         put?: never;
-        post?: never;
+        /**
+         * Make an agent of one's own
+         * @description An extension. The answer shows its token and the command that starts it, and nothing shows them again. For people: a new agent can be given secrets to check with. At the limit of the plan it is a 400.
+         *
+         */
+        post: operations["createAgent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -738,6 +743,30 @@ export type paths = {
          *
          */
         delete: operations["deleteAgent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, `agt_...`. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an agent a new token
+         * @description An extension. The old one ends at once, and the key that secrets were sealed to is forgotten: the next one that the agent shows counts. Brings an agent back that was revoked. A shared agent's cannot be changed: 403. Takes no body.
+         *
+         */
+        post: operations["rotateAgentToken"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -998,6 +1027,77 @@ export type paths = {
          *
          */
         post: operations["renewRecoveryCodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API tokens
+         * @description An extension. In order of creation, without their values: those that are good, and those that ended within the last 30 days.
+         *
+         */
+        get: operations["listTokens"];
+        put?: never;
+        /**
+         * Make an API token
+         * @description An extension. The answer shows the token, and nothing shows it again. As many as the plan allows can be good at a time; one more is a 400.
+         *
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The token's id, `tok_...`. */
+                id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API token
+         * @description An extension. It is good for nothing from then on. One that was revoked or has expired is a 404.
+         *
+         */
+        delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the plan and what is used of it
+         * @description An extension. For tokens as well. A limit is null where the installation does not count.
+         *
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2168,6 +2268,68 @@ export type components = {
             /** @description Ten, shown now and never again. */
             recovery_codes: string[];
         };
+        /** @enum {string} */
+        TokenScope: "read" | "write";
+        ApiToken: {
+            /** @description `tok_...` */
+            id: string;
+            name: string;
+            scopes: components["schemas"]["TokenScope"][];
+            created_at: components["schemas"]["UnixSeconds"];
+            expires_at: components["schemas"]["NullableUnixSeconds"];
+            revoked_at: components["schemas"]["NullableUnixSeconds"];
+            last_used_at: components["schemas"]["NullableUnixSeconds"];
+        };
+        TokenList: {
+            tokens: components["schemas"]["ApiToken"][];
+        };
+        TokenCreate: {
+            name: components["schemas"]["PlainName"];
+            /** @description `read`, or `read` and `write`. */
+            scopes: components["schemas"]["TokenScope"][];
+            /** @description Unix seconds, to come; null, or left out, for a token that is good until it is revoked. */
+            expires_at?: number | null;
+        };
+        CreatedToken: {
+            /** @description `tok_...` */
+            id: string;
+            name: string;
+            scopes: components["schemas"]["TokenScope"][];
+            created_at: components["schemas"]["UnixSeconds"];
+            expires_at: components["schemas"]["NullableUnixSeconds"];
+            revoked_at: components["schemas"]["NullableUnixSeconds"];
+            last_used_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description `spk_...`, shown now and never again. */
+            token: string;
+        };
+        /** @description Not blanks alone, and without control characters. */
+        PlainName: string;
+        Count: number;
+        /** @description Null where the installation does not count. */
+        CountLimit: number | null;
+        Usage: {
+            /** @enum {string} */
+            plan: "free" | "solo" | "pro";
+            limits: {
+                monitors: components["schemas"]["CountLimit"];
+                own_agents: components["schemas"]["CountLimit"];
+                /** @description That are good at a time. */
+                tokens: number;
+                /** @description Of each token. */
+                requests_per_minute: number;
+                /** @description The shortest interval of a monitor. */
+                min_interval_seconds: number;
+                /** @description How long single results are kept. */
+                result_days: number;
+            };
+            used: {
+                monitors: components["schemas"]["Count"];
+                own_agents: components["schemas"]["Count"];
+                tokens: components["schemas"]["Count"];
+                channels: components["schemas"]["Count"];
+                members: components["schemas"]["Count"];
+            };
+        };
         /**
          * @description `first_party` agents are run by the service and shared.
          * @enum {string}
@@ -2187,6 +2349,27 @@ export type components = {
             arch: string | null;
             last_seen_at: components["schemas"]["NullableUnixSeconds"];
             created_at: components["schemas"]["UnixSeconds"];
+        };
+        AgentCreate: {
+            name: components["schemas"]["PlainName"];
+            /** @description Where it stands, in one's own words. */
+            region?: string | null;
+        };
+        AgentToken: {
+            /** @description `spa_...`, shown now and never again. */
+            token: string;
+            /** @description What starts the agent, in a copy of Spotcheck (`npm ci` once before). The token is in it. */
+            install_command: string;
+        };
+        CreatedAgent: {
+            /** @description `agt_...` */
+            id: string;
+            name: string;
+            region: string | null;
+            /** @description `spa_...`, shown now and never again. */
+            token: string;
+            /** @description What starts the agent, in a copy of Spotcheck (`npm ci` once before). The token is in it. */
+            install_command: string;
         };
         AgentList: {
             agents: components["schemas"]["Agent"][];
@@ -3053,6 +3236,8 @@ export type components = {
         ReportId: string;
         /** @description The session's id, `ses_...`. */
         SessionId: string;
+        /** @description The token's id, `tok_...`. */
+        TokenId: string;
         /** @description The monitor's `check_spec.heartbeat.token`. */
         HeartbeatToken: string;
         /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
@@ -4267,6 +4452,42 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    createAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentCreate"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedAgent"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getAgent: {
         parameters: {
             query?: never;
@@ -4313,6 +4534,40 @@ export interface operations {
         requestBody?: never;
         responses: {
             204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateAgentToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, `agt_...`. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new token. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentToken"];
+                };
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -4780,6 +5035,123 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tokens. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The token's id, `tok_...`. */
+                id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -1,6 +1,7 @@
 import { buildTestMessage } from '../../core/envelope.ts';
 import { buildReport, reportMonitor } from '../../core/report/build.ts';
 import { periodAround } from '../../core/report/periods.ts';
+import { createApiToken, generateToken } from '../../models/api-tokens.ts';
 import { createChannel } from '../../models/channels.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
 import { insertTransitions } from '../../models/history.ts';
@@ -14,7 +15,7 @@ import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 import type { DescribedOperation } from '../helpers/described-operations.ts';
 
 /** What an account can have an id of. */
-export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report' | 'session';
+export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report' | 'session' | 'api_token';
 
 /** An account that has something of every kind. */
 export type Furnished = { account: Account; agent: AgentCaller; person: Person; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
@@ -34,12 +35,13 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const report = await addReport(api, account, { monitor, mark });
   const person = await addPerson(api, account.tenantId, { mark });
   const { sessionId } = await addSession(api, person.user, mark);
+  const apiToken = await addToken(api, account, mark);
   const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [account.tenantId]);
   return {
     account,
     agent,
     person,
-    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report], session: [sessionId] },
+    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report], session: [sessionId], api_token: [apiToken] },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
 }
@@ -72,6 +74,12 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
     ids.push(String(json['id']));
   }
   return ids;
+}
+
+async function addToken({ database, makeId }: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
+  const id = makeId('tok');
+  await createApiToken(database, { id, tenantId, name: `token ${mark}`, token: generateToken('spk'), scopes: ['read'], expiresAt: null, nowMs: START_MS }, 10);
+  return id;
 }
 
 async function addChannel(api: ApiServer, { tenantId }: Account, mark: string): Promise<string> {

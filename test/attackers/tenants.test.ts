@@ -18,10 +18,10 @@ const PUBLIC_IDS = new Set(['vendorId']);
 /** How ids are called. What is called so must say of what kind it is. */
 const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 
-const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr)_[0-9a-z]{26}\b/g;
+const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv)_[0-9a-z]{26}\b/g;
 
-/** Lists that show no account's things, and the stream, which begins without any (test/api/live.test.ts holds what comes after). */
-const OF_EVERYBODY = new Set(['listServiceGaps', 'watchLive']);
+/** Lists that show no account's things, counts alone, and the stream, which begins without any (test/api/live.test.ts holds what comes after). */
+const OF_EVERYBODY = new Set(['listServiceGaps', 'getUsage', 'watchLive']);
 
 /** Seven requests each, and 600 a minute for one token. */
 const PLACES_PER_ATTACKER = 40;
@@ -56,7 +56,7 @@ async function sendAs({ url }: ApiServer, furnished: Furnished, { token, request
 
 /** What an answer says, whatever ids it was asked with and made. */
 function sayingOf({ status, text }: Answer, made: readonly string[] = []): string {
-  return made.reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`).replaceAll(ANY_ID, '<id>').replaceAll(/"(?:duration_ms|token|deep_link|group_deep_link|signing_secret)":[^,}]+/g, '');
+  return made.reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`).replaceAll(ANY_ID, '<id>').replaceAll(/"(?:duration_ms|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+/g, '');
 }
 
 function nameOf({ place, kind, others }: Attack): string {
@@ -172,5 +172,7 @@ function isUnrelated(t: ExecutionContext<{ api: ApiServer }>, { rows, theirs, sa
 /** Changes last, and deletions after them, what is deepest first: nothing is asked for that is not there any more. */
 function turnOf({ place: { operation } }: Attack): number {
   if (operation.method === 'DELETE') return 1000 - operation.path.length;
+  // What ends a token, after all who come with it.
+  if (operation.id === 'rotateAgentToken') return 2;
   return operation.method === 'PATCH' ? 1 : 0;
 }

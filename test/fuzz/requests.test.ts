@@ -146,7 +146,7 @@ function learn(teller: Teller, { body }: InProcessRequest, { operationId, status
   const { pools } = teller;
   if (status === 201) {
     const { id, session_id: session } = JSON.parse(text) as { id?: string; session_id?: string };
-    const kind = { createMonitor: 'monitor', createChannel: 'channel', addIncidentNote: 'note', signIn: 'session' }[operationId];
+    const kind = { createMonitor: 'monitor', createChannel: 'channel', addIncidentNote: 'note', signIn: 'session', createToken: 'api_token', createAgent: 'agent' }[operationId];
     if (kind !== undefined) pools[kind]?.push(id ?? session ?? '');
   }
   const token = operationId === 'getMonitor' && status === 200 ? /"heartbeat":\{"token":"([^"]+)"/.exec(text)?.[1] : undefined;
