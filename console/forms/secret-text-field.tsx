@@ -2,10 +2,10 @@ import { Button } from '../parts/button.tsx';
 import { CheckField, TextArea } from '../parts/field.tsx';
 import type { SecretText } from './monitor-draft.ts';
 
-type Props = { label: string; value: SecretText; onValue: (value: SecretText) => void; secretHint: string; hint: string; placeholder: string; error?: string | undefined };
+type Props = { label: string; value: SecretText; onValue: (value: SecretText) => void; isStored: boolean; secretHint: string; hint: string; placeholder: string; error?: string | undefined };
 
-/** A text that may be secret. One that the service has is kept until it is replaced or taken away, each by a button that says so. */
-export function SecretTextField({ label, value: { kind, text }, onValue, secretHint, hint, placeholder, error }: Props) {
+/** A text that may be secret; `isStored`: the service has a secret one. It is kept until it is replaced or taken away, each by a button that says so. */
+export function SecretTextField({ label, value: { kind, text }, onValue, isStored, secretHint, hint, placeholder, error }: Props) {
   if (kind === 'kept') {
     return (
       <div>
@@ -18,6 +18,7 @@ export function SecretTextField({ label, value: { kind, text }, onValue, secretH
     <div class="flex flex-col gap-2">
       <TextArea label={label} mono rows={3} value={text} placeholder={placeholder} hint={hint} error={error} autocapitalize="off" spellcheck={false} onValue={(written) => onValue({ kind: kind === 'secret' ? 'secret' : written === '' ? 'none' : 'plain', text: written })} />
       <CheckField label="Keep it secret" hint={secretHint} checked={kind === 'secret'} onChecked={(isSecret) => onValue({ kind: isSecret ? 'secret' : text === '' ? 'none' : 'plain', text })} />
+      {isStored && <KeepStored what={label.toLowerCase()} onKeep={() => onValue({ kind: 'kept', text: '' })} />}
     </div>
   );
 }
@@ -36,5 +37,14 @@ export function StoredSecret({ what, onReplace, onRemove, error }: { what: strin
         </Button>
       )}
     </div>
+  );
+}
+
+/** The way back for who meant to replace a stored secret and did not. */
+export function KeepStored({ what, onKeep }: { what: string; onKeep: () => void }) {
+  return (
+    <Button size="small" tone="quiet" class="self-start" onClick={onKeep} aria-label={`Keep the stored ${what}`}>
+      Keep the stored one
+    </Button>
   );
 }

@@ -13,7 +13,7 @@ export const TYPES = {
   tcp: { label: 'TCP port', use: 'Connects to a port: databases, mail, anything that listens.', target: { label: 'Host and port', placeholder: 'db.example.com:5432', hint: 'An IPv6 address goes in brackets: [2001:db8::1]:5432.' } },
   icmp: { label: 'Ping', use: 'Sends echo requests to a host: is it there, and how far is it?', target: { label: 'Host', placeholder: 'router.example.com', hint: 'A name or an address.' } },
   udp: { label: 'UDP service', use: 'Sends a datagram and waits for its reply.', target: { label: 'Host and port', placeholder: 'time.example.com:123', hint: 'An IPv6 address goes in brackets: [2001:db8::1]:123.' } },
-  dns: { label: 'DNS records', use: 'Compares the records of a name with those you expect.', target: { label: 'Name', placeholder: 'example.com', hint: 'To ask one server: dns://192.0.2.53/example.com.' } },
+  dns: { label: 'DNS records', use: 'Compares the records of a name with those you expect.', target: { label: 'Name to look up', placeholder: 'example.com', hint: 'To ask one server: dns://192.0.2.53/example.com.' } },
   domain: { label: 'Domain expiry', use: 'Warns before a domain registration runs out.', target: { label: 'Domain', placeholder: 'example.com', hint: 'The domain as it is registered, or a name in it.' } },
   heartbeat: { label: 'Job or cron', use: 'Your job calls us; you hear when it fails or does not run.', target: null },
   vendor: { label: 'Vendor status', use: 'Follows the status page of a service you depend on.', target: { label: 'Vendor', placeholder: 'github', hint: 'A known vendor, or the URL of its status page.' } },

@@ -30,7 +30,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
   const monitor = load.value.value?.monitor ?? null;
   const back = id === undefined ? { label: 'Monitors', href: PATHS.monitors } : { label: monitor?.name ?? 'Monitor', href: `/monitors/${id}` };
   return (
-    <Page title={id === undefined ? 'New monitor' : 'Edit monitor'} back={back} lead={monitor === null ? undefined : `${TYPES[monitor.type].label}, ${TYPES[monitor.type].use.charAt(0).toLowerCase()}${TYPES[monitor.type].use.slice(1)}`}>
+    <Page title={id === undefined ? 'New monitor' : 'Edit monitor'} back={back} lead={monitor === null ? undefined : `${TYPES[monitor.type].label}. What is watched can change, its type cannot.`}>
       <Loaded load={load}>
         {(loaded) => {
           const surroundings: Surroundings = { minInterval: MIN_INTERVAL[signedIn().tenant.plan], sharedPlaces: loaded.agents.filter(({ kind }) => kind === 'first_party').length };

@@ -49,6 +49,9 @@ test.serial('a web page is watched by the keyboard alone, and what the service r
   await page.getByText('Must be a whole number from 1 to 10000, got "soon"').waitFor();
   await page.keyboard.press('Control+a');
   await page.keyboard.type('2500');
+  await tabTo(page, /^Try it$/);
+  await page.keyboard.press('Enter');
+  await page.getByText('It would be down').waitFor();
   t.deepEqual(await findBarriers(page), []);
   await tabTo(page, /^Create monitor$/);
   await page.keyboard.press('Enter');

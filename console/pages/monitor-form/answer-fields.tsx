@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
@@ -5,6 +6,7 @@ import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
 import type { AssertionDraft } from '../../forms/monitor-draft.ts';
 import { NumberField } from '../../forms/number-field.tsx';
+import { focusLastRow } from '../../forms/rows.ts';
 import { OP_WORDS, OPS, SOURCES } from '../../forms/words.ts';
 
 /** What a good answer of an http target is. */
@@ -32,13 +34,17 @@ function noteOf({ draft, defaults }: FormState): string {
 function Assertions({ form: { draft, change, problem } }: { form: FormState }) {
   const { assertions } = draft;
   const set = (index: number, part: Partial<AssertionDraft>) => change({ assertions: assertions.map((each, at) => (at === index ? { ...each, ...part } : each)) });
-  const add = () => change({ assertions: [...assertions, { source: 'text_body', op: 'contains', value: '', path: '', name: '' }] });
+  const list = useRef<HTMLOListElement>(null);
+  const add = () => {
+    change({ assertions: [...assertions, { source: 'text_body', op: 'contains', value: '', path: '', name: '' }] });
+    focusLastRow(list.current);
+  };
   return (
     <fieldset class="min-w-0">
       <legend class="text-sm font-medium">Conditions</legend>
       <p class="text-[0.8125rem] leading-5 text-soft">All have to hold. Response time and certificate make it degraded, the others down.</p>
       <FieldProblem text={problem('check_spec.assertions')} />
-      <ol class="mt-2 flex flex-col gap-2 empty:hidden">
+      <ol ref={list} class="mt-2 flex flex-col gap-2 empty:hidden">
         {assertions.map((assertion, index) => (
           <li key={index} class="rounded-lg border border-line bg-surface p-2.5">
             <AssertionRow assertion={assertion} index={index} onChange={(part) => set(index, part)} onRemove={() => change({ assertions: assertions.filter((_, at) => at !== index) })} />
@@ -58,6 +64,7 @@ const SOURCE_OPTIONS = Object.entries(SOURCES).map(([value, { label }]) => ({ va
 function AssertionRow({ assertion: { source, op, value, path, name }, index, onChange, onRemove }: { assertion: AssertionDraft; index: number; onChange: (part: Partial<AssertionDraft>) => void; onRemove: () => void }) {
   const at = `of condition ${index + 1}`;
   const { unit } = SOURCES[source];
+  const hasPlace = source === 'json_body' || source === 'header';
   const choose = (chosen: string) => {
     const next = chosen as AssertionDraft['source'];
     const ops: readonly string[] = OPS[next];
@@ -67,11 +74,11 @@ function AssertionRow({ assertion: { source, op, value, path, name }, index, onC
   return (
     <div class="flex items-start gap-1">
       <div class="grid min-w-0 flex-1 gap-1.5 md:grid-cols-12">
-        <SelectField label={`Subject ${at}`} hideLabel value={source} options={SOURCE_OPTIONS} class="md:col-span-3" onValue={choose} />
+        <SelectField label={`Subject ${at}`} hideLabel value={source} options={SOURCE_OPTIONS} class={hasPlace ? 'md:col-span-3' : 'md:col-span-4'} onValue={choose} />
         {source === 'json_body' && <TextField {...plain} label={`JSON path ${at}`} value={path} placeholder="$.items[0].id" class="md:col-span-3" onValue={(written) => onChange({ path: written })} />}
         {source === 'header' && <TextField {...plain} label={`Header name ${at}`} value={name} placeholder="X-Cache" class="md:col-span-3" onValue={(written) => onChange({ name: written })} />}
         <SelectField label={`Comparison ${at}`} hideLabel value={op} options={OPS[source].map((each) => ({ value: each, label: OP_WORDS[each] }))} class="md:col-span-3" onValue={(chosen) => onChange({ op: chosen })} />
-        {op !== 'exists' && <TextField {...plain} label={`Value ${at}${unit === null ? '' : ` in ${unit}`}`} value={value} placeholder={unit ?? 'value'} class={source === 'json_body' || source === 'header' ? 'md:col-span-3' : 'md:col-span-6'} onValue={(written) => onChange({ value: written })} />}
+        {op !== 'exists' && <TextField {...plain} label={`Value ${at}${unit === null ? '' : ` in ${unit}`}`} value={value} placeholder={unit ?? 'value'} class={hasPlace ? 'md:col-span-3' : 'md:col-span-5'} onValue={(written) => onChange({ value: written })} />}
       </div>
       <IconButton icon="close" label={`Remove condition ${index + 1}`} onClick={onRemove} />
     </div>

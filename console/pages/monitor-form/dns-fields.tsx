@@ -1,9 +1,11 @@
+import { useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
 import type { DnsRecordDraft, Draft } from '../../forms/monitor-draft.ts';
+import { focusLastRow } from '../../forms/rows.ts';
 import { TextList } from '../../forms/text-list.tsx';
 import { MODE_WORDS, RECORDS } from '../../forms/words.ts';
 
@@ -12,13 +14,18 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
   const { records, crossCheck } = draft.dns;
   const set = (part: Partial<Draft['dns']>) => change({ dns: { ...draft.dns, ...part } });
   const replace = (index: number, part: Partial<DnsRecordDraft>) => set({ records: records.map((each, at) => (at === index ? { ...each, ...part } : each)) });
+  const list = useRef<HTMLOListElement>(null);
+  const add = () => {
+    set({ records: [...records, { type: 'A', mode: 'equals', expected: [''] }] });
+    focusLastRow(list.current);
+  };
   return (
     <Fold title="Records" note={records.length === 0 ? 'any address' : `${records.length} ${records.length === 1 ? 'rule' : 'rules'}`} isOpen>
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Rules</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">All have to hold. None: an address of either family will do.</p>
         <FieldProblem text={problem('check_spec.dns.records')} />
-        <ol class="mt-2 flex flex-col gap-2 empty:hidden">
+        <ol ref={list} class="mt-2 flex flex-col gap-2 empty:hidden">
           {records.map((record, index) => (
             <li key={index} class="rounded-lg border border-line bg-surface p-2.5">
               <RecordRow record={record} index={index} onChange={(part) => replace(index, part)} onRemove={() => set({ records: records.filter((_, at) => at !== index) })} />
@@ -26,7 +33,7 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
             </li>
           ))}
         </ol>
-        <Button size="small" icon="plus" class="mt-2" onClick={() => set({ records: [...records, { type: 'A', mode: 'equals', expected: [''] }] })}>
+        <Button size="small" icon="plus" class="mt-2" onClick={add}>
           Add rule
         </Button>
       </fieldset>

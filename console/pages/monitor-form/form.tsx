@@ -21,6 +21,7 @@ import { Dependencies, Judgement } from './judgement.tsx';
 import { Meaning } from './meaning.tsx';
 import { PingAddress } from './ping-address.tsx';
 import { Places } from './places.tsx';
+import { TryIt } from './try-it.tsx';
 import { TypeChooser } from './type-chooser.tsx';
 import { TypeFields } from './type-fields.tsx';
 
@@ -112,10 +113,11 @@ export function MonitorForm({ original, surroundings, monitor, agents }: Props) 
           <Judgement form={form} />
           <Dependencies form={form} />
         </div>
+        <TryIt form={form} original={first} onProblems={(found) => (problems.value = found)} />
         <div class="lg:hidden">
           <Meaning form={form} />
         </div>
-        <div class="sticky bottom-0 -mx-4 flex flex-wrap items-center gap-2 border-t border-line bg-paper px-4 py-3 md:static md:mx-0 md:border-0 md:px-0 md:py-0">
+        <div class="sticky bottom-0 z-10 -mx-4 flex flex-wrap items-center gap-2 border-t border-line bg-paper px-4 py-3 md:-mx-2 md:px-2">
           <Button type="submit" tone="primary" busy={isBusy.value}>
             {monitor === null ? 'Create monitor' : 'Save changes'}
           </Button>
@@ -150,7 +152,7 @@ function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
         {rest.map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}
-        {fields > 0 && <p>{fields === 1 ? 'One field needs another look.' : `${fields} fields need another look.`} Nothing was saved.</p>}
+        {fields > 0 && <p>{fields === 1 ? 'One field needs another look.' : `${fields} fields need another look.`}</p>}
       </div>
     </div>
   );

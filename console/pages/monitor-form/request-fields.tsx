@@ -1,12 +1,14 @@
+import { useRef } from 'preact/hooks';
 import { confirm } from '../../parts/dialog.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
+import { focusLastRow } from '../../forms/rows.ts';
 import { headerField, isCostly, removeHeader } from '../../forms/headers.ts';
 import type { HeaderDraft, RequestDraft } from '../../forms/monitor-draft.ts';
-import { SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
+import { KeepStored, SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((value) => ({ value, label: value }));
 
@@ -26,7 +28,7 @@ export function RequestFields({ form }: { form: FormState }) {
       </div>
       <Headers form={form} set={set} />
       <Auth form={form} set={set} />
-      <SecretTextField label="Request body" value={request.body} onValue={(body) => set({ body })} placeholder={'{"ping": true}'} hint="Sent with every check." secretHint="Stored encrypted: nobody can read it again, only replace it." error={problem('check_spec.request.body')} />
+      <SecretTextField label="Request body" value={request.body} isStored={form.monitor?.check_spec.request?.bodySecret === true} onValue={(body) => set({ body })} placeholder={'{"ping": true}'} hint="Sent with every check." secretHint="Stored encrypted: nobody can read it again, only replace it." error={problem('check_spec.request.body')} />
       <TextField label="Content type" value={request.contentType} placeholder="application/json" hint="Of the body; none is sent where this is empty." autocapitalize="off" spellcheck={false} error={problem('check_spec.request.contentType')} onValue={(contentType) => set({ contentType })} />
     </Fold>
   );
@@ -40,10 +42,16 @@ function noteOf({ draft: { method, request, followRedirects } }: FormState): str
 
 type PartProps = { form: FormState; set: (part: Partial<RequestDraft>) => void };
 
-function Headers({ form: { draft, problem }, set }: PartProps) {
+function Headers({ form: { draft, problem, monitor }, set }: PartProps) {
   const { headers } = draft.request;
+  // Stored ones are kept all together: once one is taken away, none of the others can be kept.
+  const isKeepable = headers.filter(({ isStored }) => isStored).length === (monitor?.check_spec.request?.secretHeaderNames ?? []).length;
   const replace = (index: number, part: Partial<HeaderDraft>) => set({ headers: headers.map((header, at) => (at === index ? { ...header, ...part } : header)) });
-  const add = (kind: 'plain' | 'secret') => set({ headers: [...headers, { name: '', value: '', kind, isStored: false }] });
+  const list = useRef<HTMLUListElement>(null);
+  const add = (kind: 'plain' | 'secret') => {
+    set({ headers: [...headers, { name: '', value: '', kind, isStored: false }] });
+    focusLastRow(list.current);
+  };
   const remove = async (index: number) => {
     const isSure = !isCostly(headers, index) || (await confirm({ title: 'Take away one of several secret headers?', text: 'Stored secret headers are kept all together or not at all: the others will have to be filled in again.', action: 'Remove header' }));
     if (isSure) set({ headers: removeHeader(headers, index) });
@@ -53,10 +61,10 @@ function Headers({ form: { draft, problem }, set }: PartProps) {
       <legend class="text-sm font-medium">Headers</legend>
       <p class="text-[0.8125rem] leading-5 text-soft">Values of secret ones are stored encrypted: nobody can read them again, only replace them.</p>
       <FieldProblem text={problem('check_spec.request.headers')} />
-      <ul class="mt-1.5 flex flex-col gap-3 empty:hidden md:gap-2">
+      <ul ref={list} class="mt-1.5 flex flex-col gap-3 empty:hidden md:gap-2">
         {headers.map((header, index) => (
           <li key={index}>
-            <HeaderRow header={header} index={index} error={problem(headerField(index))} onChange={(part) => replace(index, part)} onRemove={() => void remove(index)} />
+            <HeaderRow header={header} index={index} isKeepable={isKeepable} error={problem(headerField(index))} onChange={(part) => replace(index, part)} onRemove={() => void remove(index)} />
           </li>
         ))}
       </ul>
@@ -72,12 +80,16 @@ function Headers({ form: { draft, problem }, set }: PartProps) {
   );
 }
 
-function HeaderRow({ header: { name, value, kind, isStored }, index, error, onChange, onRemove }: { header: HeaderDraft; index: number; error: string | undefined; onChange: (part: Partial<HeaderDraft>) => void; onRemove: () => void }) {
+function HeaderRow({ header: { name, value, kind, isStored }, index, isKeepable, error, onChange, onRemove }: { header: HeaderDraft; index: number; isKeepable: boolean; error: string | undefined; onChange: (part: Partial<HeaderDraft>) => void; onRemove: () => void }) {
   const called = name === '' ? `header ${index + 1}` : name;
   return (
     <div class="flex items-start gap-1">
       <div class="grid min-w-0 flex-1 gap-1.5 md:grid-cols-[2fr_3fr]">
-        <TextField label={`Name of header ${index + 1}`} hideLabel value={name} readOnly={isStored} placeholder="Name" autocomplete="off" autocapitalize="off" spellcheck={false} error={error} autofocus={name === '' && value === ''} onValue={(written) => onChange({ name: written })} />
+        {isStored ? (
+          <span class="clipped flex h-9 items-center rounded-md border border-line bg-sunken px-3">{name}</span>
+        ) : (
+          <TextField label={`Name of header ${index + 1}`} hideLabel value={name} placeholder="Name" autocomplete="off" autocapitalize="off" spellcheck={false} error={error} onValue={(written) => onChange({ name: written })} />
+        )}
         {kind === 'kept' ? (
           <div class="flex h-9 items-center justify-between gap-2 rounded-md border border-line bg-sunken pl-3 pr-1 text-sm text-soft">
             <span class="clipped">Secret, kept as stored</span>
@@ -86,8 +98,9 @@ function HeaderRow({ header: { name, value, kind, isStored }, index, error, onCh
             </Button>
           </div>
         ) : (
-          <TextField label={kind === 'secret' ? `Secret value of ${called}` : `Value of ${called}`} hideLabel type={kind === 'secret' ? 'password' : 'text'} value={value} placeholder={kind === 'secret' ? 'Secret value' : 'Value'} autocomplete={kind === 'secret' ? 'new-password' : 'off'} autocapitalize="off" spellcheck={false} autofocus={isStored} onValue={(written) => onChange({ value: written })} />
+          <TextField label={kind === 'secret' ? `Secret value of ${called}` : `Value of ${called}`} hideLabel type={kind === 'secret' ? 'password' : 'text'} value={value} placeholder={kind === 'secret' ? 'Secret value' : 'Value'} autocomplete={kind === 'secret' ? 'new-password' : 'off'} autocapitalize="off" spellcheck={false} error={isStored ? error : undefined} onValue={(written) => onChange({ value: written })} />
         )}
+        {isStored && kind === 'secret' && isKeepable && <KeepStored what={`value of ${called}`} onKeep={() => onChange({ kind: 'kept', value: '' })} />}
       </div>
       <IconButton icon="close" label={`Remove ${called}`} onClick={onRemove} />
     </div>
@@ -118,6 +131,7 @@ function Auth({ form: { draft, monitor, problem }, set }: PartProps) {
         }}
       />
       {auth.isKept && <StoredSecret what="credentials" onReplace={() => change({ isKept: false })} />}
+      {!auth.isKept && auth.type !== '' && auth.type === stored && <KeepStored what="credentials" onKeep={() => change({ isKept: true })} />}
       {!auth.isKept && auth.type === 'bearer' && <TextField label="Token" type="password" autocomplete="new-password" value={auth.token} error={problem('check_spec.request.auth.token')} onValue={(token) => change({ token })} />}
       {!auth.isKept && auth.type === 'basic' && (
         <div class="grid gap-5 md:grid-cols-2">

@@ -14,7 +14,7 @@ const MODES = [
 ];
 
 /** What is sent over tcp or udp, and what is to come back. */
-export function TransportFields({ form: { draft, change, problem } }: { form: FormState }) {
+export function TransportFields({ form: { draft, change, problem, monitor } }: { form: FormState }) {
   const { transport, type } = draft;
   const set = (part: Partial<TransportDraft>) => change({ transport: { ...transport, ...part } });
   const isSet = transport.payload.kind !== 'none' || transport.expect !== '';
@@ -23,6 +23,7 @@ export function TransportFields({ form: { draft, change, problem } }: { form: Fo
       <SecretTextField
         label="Payload"
         value={transport.payload}
+        isStored={monitor?.check_spec.transport?.payloadSecret === true}
         onValue={(payload) => set({ payload })}
         placeholder={type === 'tcp' ? 'PING\\r\\n' : '\\x1b\\x00'}
         hint={type === 'tcp' ? 'Sent after connecting. Empty: nothing is sent.' : 'The datagram that is sent. Empty: one without content.'}
