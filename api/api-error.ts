@@ -4,12 +4,23 @@ import type { Read } from '../core/monitor-input/checks.ts';
 export class ApiError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** What the body says beside the text and the id of the request. */
+  readonly fields: Readonly<Record<string, unknown>> = {};
 
   constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
     this.headers = headers;
+  }
+}
+
+/** 401 to somebody whose password is right and whose second factor is missing. */
+export class CodeRequired extends ApiError {
+  override readonly fields = { code_required: true };
+
+  constructor() {
+    super(401, 'the code of the second factor is needed');
   }
 }
 
@@ -25,7 +36,7 @@ export function accept<T>(read: Read<T>): T {
 }
 
 /** 404 for a thing that this account does not have, whoever else may (D-02). */
-export function notFound(kind: 'monitor' | 'channel' | 'delivery' | 'agent' | 'report' | 'incident' | 'note', id: string): ApiError {
+export function notFound(kind: 'monitor' | 'channel' | 'delivery' | 'agent' | 'report' | 'incident' | 'note' | 'session' | 'token' | 'member' | 'invitation', id: string): ApiError {
   return new ApiError(404, `${kind} ${id} does not exist`);
 }
 

@@ -11,7 +11,9 @@ import { getHealth, getMetricsHandler, getReadinessHandler } from './handlers/he
 import { PING_PATH, pingHandler } from './handlers/pings.ts';
 import { slackReturnHandler } from './handlers/slack.ts';
 import { createTelegramRouter } from './handlers/telegram.ts';
-import { authentication, requireCaller } from './middleware/authentication.ts';
+import { createLive } from './live/live.ts';
+import { admission } from './middleware/admission.ts';
+import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
 import { headAsGet } from './middleware/head-as-get.ts';
 import { jsonBody } from './middleware/json-body.ts';
@@ -19,9 +21,11 @@ import { rateLimit } from './middleware/rate-limit.ts';
 import { requestForm } from './middleware/request-form.ts';
 import { requestId } from './middleware/request-id.ts';
 import { requestLog } from './middleware/request-log.ts';
-import { requireScope } from './middleware/scope.ts';
 import { validation } from './middleware/validation.ts';
 import { createRouter } from './routes.ts';
+import { requireOwnPage } from './session/csrf.ts';
+import { createThrottle } from './session/throttle.ts';
+import { createTurns } from './turns.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console) before unknown paths
@@ -43,10 +47,10 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   app.use(AGENT_PATH, createAgentRouter(dependencies));
 
-  app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), requireCaller, requireScope, ...jsonBody());
+  app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validation(description));
-  app.use(BASE_PATH, createRouter(dependencies));
+  app.use(BASE_PATH, createRouter({ ...dependencies, throttle: createThrottle(dependencies.rateLimitStore), live: createLive(dependencies), turns: createTurns(dependencies.rateLimitStore) }));
 
   mount(app);
   app.use(unknownRoute);

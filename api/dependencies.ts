@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Channel } from '../core/channel.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
+import type { CheckTarget } from '../core/monitor.ts';
 import type { ScheduleChange } from '../core/schedule.ts';
+import type { TrialOutcome } from '../core/trial.ts';
 import type { VendorReading } from '../core/vendor/document.ts';
 import type { VendorPage } from '../core/vendor/page.ts';
 import type { Database } from '../models/database.ts';
@@ -12,7 +14,10 @@ import type { SlackAuthorization } from '../notifications/slack/authorization.ts
 import type { TestedWebhook, TestResult } from '../notifications/webhook/test-delivery.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
+import type { Live } from './live/live.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
+import type { Throttle } from './session/throttle.ts';
+import type { Turns } from './turns.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
 export type ApiDependencies = {
@@ -34,6 +39,8 @@ export type ApiDependencies = {
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /** What a vendor's page says, read for the request that waits for it; within seconds, and without ever rejecting for the page's sake. */
   readVendorPage: (page: VendorPage) => Promise<VendorReading>;
+  /** Has a target probed once by the check process of a region, and waits for what it saw; null where nobody answered within 30 s. Rejects while the queue is away. */
+  runTrial: (region: string, target: CheckTarget) => Promise<TrialOutcome | null>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
   isQueueReachable: () => Promise<boolean>;
@@ -46,6 +53,14 @@ export type ApiDependencies = {
   now: () => number;
   makeId: (prefix: IdPrefix) => string;
   config: ApiConfig;
+};
+
+/** What handlers are given beside it. */
+export type HandlerDependencies = ApiDependencies & {
+  /** One for all who look at passwords and codes: they count together. */
+  throttle: Throttle;
+  live: Live;
+  turns: Turns;
 };
 
 export type ApiConfig = {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
+import type { Role } from '../core/roles.ts';
 
 /** Below which path the described operations are served. */
 export const BASE_PATH = '/v1';
@@ -25,7 +26,18 @@ export type Schema = {
 };
 
 type Parameter = { $ref?: string; name?: string; in?: string; schema?: Schema };
-export type Operation = { responses?: Record<string, unknown>; parameters?: Parameter[]; requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> } };
+export type Operation = {
+  operationId: string;
+  /** Empty = open to everybody. */
+  security?: Record<string, unknown>[];
+  /** For people alone, and not for tokens. */
+  'x-caller'?: 'session';
+  /** The least role that a person needs. */
+  'x-role'?: Role;
+  responses?: Record<string, unknown>;
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> };
+};
 type PathItem = { servers?: { url: string }[]; parameters?: Parameter[] } & Partial<Record<Method, Operation>>;
 
 export const METHODS = ['get', 'post', 'patch', 'delete'] as const;

@@ -6,8 +6,8 @@ import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../c
 import { PLAN_LIMITS } from '../core/plans.ts';
 import type { VendorPage } from '../core/vendor/page.ts';
 import { listAgents } from '../models/agents.ts';
-import type { TokenHolder } from '../models/api-tokens.ts';
 import { findMonitor, listVendorMonitorIds } from '../models/monitors.ts';
+import type { Caller } from './caller.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { isValidPattern } from './pattern.ts';
 import { findRegistrableDomain } from './registrable-domain.ts';
@@ -19,7 +19,7 @@ const HEARTBEAT_TOKEN_BYTES = 18;
 /** A body that the description let pass. */
 export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[] };
 
-type MonitorWrite = { caller: TokenHolder; monitorId: string; body: MonitorBody; isNew: boolean };
+type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
 /** What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says is among it, so that this may take seconds. */
 export async function loadMonitorContext(

@@ -1,14 +1,14 @@
 import { readMonitorPatch } from '../core/monitor-input/read.ts';
 import type { Monitor } from '../core/monitor.ts';
 import type { ScheduleChange } from '../core/schedule.ts';
-import type { TokenHolder } from '../models/api-tokens.ts';
 import { updateMonitor } from '../models/monitors.ts';
 import { accept } from './api-error.ts';
+import type { Caller } from './caller.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { draftOf, findPageToPatch, loadMonitorContext } from './monitor-context.ts';
 import type { MonitorBody } from './monitor-context.ts';
 
-export type MonitorPatch = { caller: TokenHolder; monitorId: string; body: MonitorBody };
+export type MonitorPatch = { caller: Caller; monitorId: string; body: MonitorBody };
 
 /** Whoever names another vendor again and again while the page of the last one is read must stop some time. */
 const MOST_ATTEMPTS = 3;

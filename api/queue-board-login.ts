@@ -1,20 +1,27 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Database } from '../models/database.ts';
 import { verifyPassword } from '../models/password.ts';
-import { findUserByEmail } from '../models/tenants.ts';
+import { findSessionHolder } from '../models/sessions.ts';
+import { findUserByEmail } from '../models/users.ts';
 import { ApiError } from './api-error.ts';
+import { sessionCookie } from './session/cookie.ts';
+import { isOwnOrigin } from './session/csrf.ts';
 
 export type QueueBoardLoginOptions = {
   database: Database;
   /** The board's own password, for any user name; null = operators of the console only. */
   password: string | null;
+  /** Base of links: which cookie is a session's, and whose pages may press the board's buttons. */
+  publicUrl: string;
   now: () => number;
 };
 
 /** Where the board is mounted. */
 export const QUEUE_BOARD_PATH = '/queues';
+
+const READING_METHODS = new Set(['GET', 'HEAD']);
 
 /** Wrong passwords from one address in a minute, after which it waits. */
 const FAILURES_PER_MINUTE = 10;
@@ -22,8 +29,12 @@ const FAILURES_PER_MINUTE = 10;
 /** A correct password is not hashed again for so long, in milliseconds: a page of the board is dozens of requests. */
 const REMEMBER_MS = 60_000;
 
-/** Lets in who knows the board's password, or is an operator of the console; everyone else is asked by HTTP Basic (RFC 7617). */
-export function queueBoardLogin({ database, password, now }: QueueBoardLoginOptions): RequestHandler {
+/**
+ * Lets in operators who are signed in to the console, and who knows the board's password or an operator's; everyone else is asked by HTTP Basic (RFC 7617).
+ * What is sent by Basic cannot have a second factor: an operator with one has to sign in.
+ */
+export function queueBoardLogin({ database, password, publicUrl, now }: QueueBoardLoginOptions): RequestHandler {
+  const cookie = sessionCookie(publicUrl);
   const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: 60 });
   const remembered = new Map<string, number>();
 
@@ -36,7 +47,18 @@ export function queueBoardLogin({ database, password, now }: QueueBoardLoginOpti
     return isKnown;
   };
 
+  const isOperatorSignedIn = async (request: Request): Promise<boolean> => {
+    const secret = cookie.read(request);
+    // The board's own pages know no CSRF token, but browsers tell of which page a request is whenever it can change something.
+    const isOurs = READING_METHODS.has(request.method) || (request.headers.origin !== undefined && isOwnOrigin(request, publicUrl));
+    return secret !== null && isOurs && (await findSessionHolder(database, secret, now()))?.user.isOperator === true;
+  };
+
   return async (request, response, next) => {
+    if (await isOperatorSignedIn(request)) {
+      next();
+      return;
+    }
     const address = request.ip ?? '';
     const credentials = parseBasic(request.headers.authorization);
     const failed = (await failures.get(address))?.consumedPoints ?? 0;
@@ -47,7 +69,7 @@ export function queueBoardLogin({ database, password, now }: QueueBoardLoginOpti
     }
     if (credentials !== null) await failures.penalty(address);
     response.setHeader('WWW-Authenticate', 'Basic realm="Spotcheck queues", charset="UTF-8"');
-    throw new ApiError(401, 'the queue board needs the password of QUEUE_BOARD_PASSWORD, or the e-mail address and password of an operator');
+    throw new ApiError(401, 'the queue board needs the password of QUEUE_BOARD_PASSWORD, or an operator who is signed in to the console');
   };
 }
 
@@ -62,7 +84,7 @@ function parseBasic(header: string | undefined): Credentials | null {
 
 async function isOperator(database: Database, { user, password }: Credentials): Promise<boolean> {
   const found = await findUserByEmail(database, user);
-  return found !== null && found.isOperator && (await verifyPassword(password, found.passwordHash));
+  return found !== null && found.isOperator && found.totpConfirmedAt === null && (await verifyPassword(password, found.passwordHash));
 }
 
 function digest(text: string): Buffer {

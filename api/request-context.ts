@@ -1,13 +1,21 @@
 import type { Request, Response } from 'express';
 import type { TokenAgent } from '../models/agent-work.ts';
-import type { TokenHolder } from '../models/api-tokens.ts';
+import type { Caller, SessionCaller } from './caller.ts';
 
 /** What the middleware learns of a request and the handlers use. */
 export type RequestContext = {
   requestId?: string;
-  caller?: TokenHolder;
+  caller?: Caller;
+  /** Which operation of the description the door let it in for. */
+  operationId?: string;
+  /** Whether that one is open to everybody. */
+  isOpen?: boolean;
   /** Which customer's agent calls, on its own paths. */
   agent?: TokenAgent;
+  /** Whether only the headers of the answer were asked for. */
+  isHead?: boolean;
+  /** Whether the answer is a stream, which lasts for as long as its reader likes. */
+  isStream?: boolean;
   /** The path as the description writes it, such as `/monitors/{id}`. */
   route?: string;
 };
@@ -18,9 +26,16 @@ export function contextOf(response: Response): RequestContext {
 }
 
 /** Who calls. Throws before authentication: only routes behind it may ask. */
-export function callerOf(response: Response): TokenHolder {
+export function callerOf(response: Response): Caller {
   const { caller } = contextOf(response);
   if (caller === undefined) throw new Error('The caller is asked for on a route without authentication');
+  return caller;
+}
+
+/** The person who calls. Throws where a token may call as well: only operations for people may ask. */
+export function personOf(response: Response): SessionCaller {
+  const caller = callerOf(response);
+  if (caller.kind !== 'session') throw new Error('The person is asked for by an operation that tokens reach');
   return caller;
 }
 

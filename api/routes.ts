@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
-import type { ApiDependencies } from './dependencies.ts';
+import type { HandlerDependencies } from './dependencies.ts';
 import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './handlers/agents.ts';
 import {
   createChannelHandler,
@@ -11,6 +11,7 @@ import {
   testChannelHandler,
   updateChannelHandler,
 } from './handlers/channels.ts';
+import { requestCheckHandler } from './handlers/check-request.ts';
 import { listChecksHandler } from './handlers/checks.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
 import {
@@ -30,19 +31,29 @@ import {
   resumeMonitorHandler,
   updateMonitorHandler,
 } from './handlers/monitors.ts';
-import { getOverviewHandler } from './handlers/overview.ts';
+import { watchLiveHandler } from './handlers/live.ts';
+import { createAgentHandler, rotateAgentTokenHandler } from './handlers/own-agents.ts';
+import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
+import { confirmTotpHandler, removeTotpHandler, renewRecoveryCodesHandler, startTotpHandler } from './handlers/second-factor.ts';
 import { listServiceGapsHandler } from './handlers/service-gaps.ts';
+import { endOtherSessionsHandler, endSessionHandler, getSessionHandler, listSessionsHandler, signOutHandler } from './handlers/sessions.ts';
+import { signInHandler } from './handlers/sign-in.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
+import { tryMonitorHandler } from './handlers/trials.ts';
+import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './handlers/tokens.ts';
+import { getUsageHandler } from './handlers/usage.ts';
+import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
+import { onlyAs } from './middleware/admission.ts';
 import type { operations } from './schema.generated.ts';
 
 /** Operations that are served elsewhere: without a token, or at the root. */
 type ServedElsewhere = 'getDescription' | `agent${string}` | `pingHeartbeat${string}` | `on${string}`;
 type OperationId = Exclude<keyof operations, ServedElsewhere>;
 
-type Route = { method: 'get' | 'post' | 'patch' | 'delete'; path: string; handler: (dependencies: ApiDependencies) => RequestHandler };
+type Route = { method: 'get' | 'post' | 'patch' | 'delete'; path: string; handler: (dependencies: HandlerDependencies) => RequestHandler };
 
-/** Every described operation that needs a token, by its id in the description: a missing one fails the type check. */
+/** Every described operation below `/v1`, by its id in the description: a missing one fails the type check. */
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },
   createMonitor: { method: 'post', path: '/monitors', handler: createMonitorHandler },
@@ -50,12 +61,16 @@ export const ROUTES = {
   updateMonitor: { method: 'patch', path: '/monitors/:id', handler: updateMonitorHandler },
   deleteMonitor: { method: 'delete', path: '/monitors/:id', handler: deleteMonitorHandler },
   pauseMonitor: { method: 'post', path: '/monitors/:id/pause', handler: pauseMonitorHandler },
+  requestCheck: { method: 'post', path: '/monitors/:id/check', handler: requestCheckHandler },
   resumeMonitor: { method: 'post', path: '/monitors/:id/resume', handler: resumeMonitorHandler },
   listMonitorIncidents: { method: 'get', path: '/monitors/:id/incidents', handler: listMonitorIncidentsHandler },
   listChecks: { method: 'get', path: '/monitors/:id/checks', handler: listChecksHandler },
   getMonitorStats: { method: 'get', path: '/monitors/:id/stats', handler: getMonitorStatsHandler },
   getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
+  getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
+  tryMonitor: { method: 'post', path: '/trials', handler: tryMonitorHandler },
+  watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },
   acknowledgeIncident: { method: 'post', path: '/incidents/:id/acknowledge', handler: acknowledgeIncidentHandler },
@@ -75,15 +90,33 @@ export const ROUTES = {
   getDelivery: { method: 'get', path: '/deliveries/:id', handler: getDeliveryHandler },
   redeliver: { method: 'post', path: '/deliveries/:id/redeliver', handler: redeliverHandler },
   listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
+  createAgent: { method: 'post', path: '/agents', handler: createAgentHandler },
   getAgent: { method: 'get', path: '/agents/:id', handler: getAgentHandler },
   deleteAgent: { method: 'delete', path: '/agents/:id', handler: deleteAgentHandler },
+  rotateAgentToken: { method: 'post', path: '/agents/:id/rotate', handler: rotateAgentTokenHandler },
   listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
   getReport: { method: 'get', path: '/reports/:id', handler: getReportHandler },
+  signIn: { method: 'post', path: '/session', handler: signInHandler },
+  getSession: { method: 'get', path: '/session', handler: getSessionHandler },
+  signOut: { method: 'delete', path: '/session', handler: signOutHandler },
+  listSessions: { method: 'get', path: '/sessions', handler: listSessionsHandler },
+  endOtherSessions: { method: 'post', path: '/sessions/end-others', handler: endOtherSessionsHandler },
+  endSession: { method: 'delete', path: '/sessions/:id', handler: endSessionHandler },
+  updateUser: { method: 'patch', path: '/user', handler: updateUserHandler },
+  changePassword: { method: 'post', path: '/user/password', handler: changePasswordHandler },
+  startTotp: { method: 'post', path: '/user/totp', handler: startTotpHandler },
+  removeTotp: { method: 'delete', path: '/user/totp', handler: removeTotpHandler },
+  confirmTotp: { method: 'post', path: '/user/totp/confirm', handler: confirmTotpHandler },
+  renewRecoveryCodes: { method: 'post', path: '/user/recovery-codes', handler: renewRecoveryCodesHandler },
+  listTokens: { method: 'get', path: '/tokens', handler: listTokensHandler },
+  createToken: { method: 'post', path: '/tokens', handler: createTokenHandler },
+  revokeToken: { method: 'delete', path: '/tokens/:id', handler: revokeTokenHandler },
+  getUsage: { method: 'get', path: '/usage', handler: getUsageHandler },
 } as const satisfies Record<OperationId, Route>;
 
-/** The router of everything that needs a token. */
-export function createRouter(dependencies: ApiDependencies): Router {
+/** The router of all of them; each is reached by its own door only. */
+export function createRouter(dependencies: HandlerDependencies): Router {
   const router = Router({ caseSensitive: true });
-  for (const { method, path, handler } of Object.values<Route>(ROUTES)) router[method](path, handler(dependencies));
+  for (const [id, { method, path, handler }] of Object.entries<Route>(ROUTES)) router[method](path, onlyAs(id), handler(dependencies));
   return router;
 }

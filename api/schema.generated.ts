@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 eee39ef39d37288bdab63f07b54b1ce17a09983b9f0e706b7dffc378bbc08f3b
+// openapi.yaml sha256 dce5f0efac87c361f4aa3c7c395fa8755a0c2953f0589456c4215d24ea2e2a9c
 
 export type paths = {
     "/monitors": {
@@ -87,6 +87,33 @@ export type paths = {
          * @description Stops the checks; the status becomes `paused` and an open incident is resolved. Pausing twice changes nothing. Takes no body. Needs the `write` scope.
          */
         post: operations["pauseMonitor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a monitor now
+         * @description An extension. Every source that can looks at the monitor once, without waiting for its turn: the service's own at once (`asked`), the account's agents at their
+         *     next check-in (`waits`). What they see counts like any other check: read it from `/monitors/{id}/checks`, where it is due at `requested_at` or later.
+         *     `sources` is empty where the service checks by itself (domain, dns, vendor). A monitor that is not checked at present (paused, without a target, a
+         *     heartbeat) is a 409. At most 6 a minute for a monitor. Takes no body. Needs the `write` scope.
+         *
+         */
+        post: operations["requestCheck"];
         delete?: never;
         options?: never;
         head?: never;
@@ -226,6 +253,87 @@ export type paths = {
          * @description How many monitors there are, how many are up and down, and all of them.
          */
         get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/overview/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The past of some monitors in a few numbers
+         * @description An extension. Of up to 50 monitors the uptime of the last 90 UTC days, today included, and the median response time of each of the last 24 hours: what a
+         *     list draws beside their names. Monitors that this account does not have are left out.
+         *
+         */
+        get: operations["getOverviewHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/trials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a monitor before it is saved
+         * @description An extension. Probes once what a creation with `monitor` would watch, or, with `monitor_id`, what a PATCH with `monitor` would make of that monitor (without
+         *     `monitor`: the monitor as it is), and answers what was seen. `monitor` is read as a creation or a PATCH is, with the same 400s; only its name may be
+         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own), for domain, dns and vendor the
+         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each person or token. Needs the `write` scope.
+         *
+         */
+        post: operations["tryMonitor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch what changes
+         * @description An extension. A stream of server-sent events (`text/event-stream`, as `EventSource` reads it) without an end: whatever changes in the account is told within a second.
+         *
+         *     | event | `data`, as JSON |
+         *     |---|---|
+         *     | `ready` | `{}`: from now on nothing is missed. Load what you show after it, or once more if you did before |
+         *     | `monitor` | a `Monitor`, as it is now |
+         *     | `incident` | an `Incident` |
+         *     | `channel` | a `Channel` |
+         *     | `agent` | an `Agent`; that it was seen once more is not told |
+         *     | `reset` | `{"wait_ms": 120}`: something was missed, or too much changed at once. Load what you show anew, after so many milliseconds |
+         *
+         *     Of what was deleted `data` is `{"id": "...", "deleted": true}`. Changes of a thing that follow one another closely are told once. A stream that comes back
+         *     with `Last-Event-ID` begins with `reset` instead of `ready`. Every 15 seconds there is a comment. The stream ends when the server stops or the reader
+         *     does not keep up (come back after `retry`), and when the session or token ends (then coming back is a 401). At most 20 at a time for
+         *     each person or token: one more is a 429. Opening one counts as one request.
+         *
+         */
+        get: operations["watchLive"];
         put?: never;
         post?: never;
         delete?: never;
@@ -604,7 +712,12 @@ export type paths = {
          */
         get: operations["listAgents"];
         put?: never;
-        post?: never;
+        /**
+         * Make an agent of one's own
+         * @description An extension. The answer shows its token and the command that starts it, and nothing shows them again. For people: a new agent can be given secrets to check with. At the limit of the plan it is a 400.
+         *
+         */
+        post: operations["createAgent"];
         delete?: never;
         options?: never;
         head?: never;
@@ -632,6 +745,30 @@ export type paths = {
          *
          */
         delete: operations["deleteAgent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agents/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, `agt_...`. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an agent a new token
+         * @description An extension. The old one ends at once, and the key that secrets were sealed to is forgotten: the next one that the agent shows counts. Brings an agent back that was revoked. A shared agent's cannot be changed: 403. Takes no body.
+         *
+         */
+        post: operations["rotateAgentToken"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -676,6 +813,291 @@ export type paths = {
          *
          */
         get: operations["getReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read who is signed in
+         * @description An extension. The same as signing in answers: what a page needs after it was loaded anew.
+         *
+         */
+        get: operations["getSession"];
+        put?: never;
+        /**
+         * Sign in
+         * @description An extension. Sets the cookie of a new session, and ends the one that the request came with. Needs no token, and no `X-CSRF-Token`; a page of another
+         *     origin cannot call it. Which of address and password was wrong is not said. Where the second factor is on and `code` is missing it answers
+         *     401 with `code_required`: ask for a code of the app, or a recovery code, and send all three. 10 failures for one account, or 30 from one
+         *     address, within 15 minutes: 429 with `Retry-After`, whatever is sent.
+         *
+         */
+        post: operations["signIn"];
+        /**
+         * Sign out
+         * @description An extension. Ends this session and takes the cookie away.
+         *
+         */
+        delete: operations["signOut"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List my sessions
+         * @description An extension. Where the person is signed in, newest first.
+         *
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id, `ses_...`. */
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of my sessions
+         * @description An extension. Whoever is signed in there has to sign in again. Of the session of this request it is the same as signing out.
+         *
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions/end-others": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End all my other sessions
+         * @description An extension. Signs the person out everywhere but here. Takes no body.
+         *
+         */
+        post: operations["endOtherSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change my name or theme
+         * @description An extension. Fields that are left out stay.
+         *
+         */
+        patch: operations["updateUser"];
+        trace?: never;
+    };
+    "/user/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change my password
+         * @description An extension. Ends all other sessions of the person. A wrong `current` is a 400, and counts like a failure to sign in.
+         *
+         */
+        post: operations["changePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin with a second factor
+         * @description An extension. Makes a secret for an authenticator app (RFC 6238: SHA-1, 6 digits, 30 seconds). It counts from its first code on (confirmTotp);
+         *     asked for again before that, it is another one. 409 where the second factor is on already. A wrong password is a 400, and counts like a failure to sign in.
+         *
+         */
+        post: operations["startTotp"];
+        /**
+         * Turn the second factor off
+         * @description An extension. Takes the password, and a code of the app or a recovery code; a wrong one is a 400, and counts like a failure to sign in. Ends all other
+         *     sessions of the person. 409 where it is not on.
+         *
+         */
+        delete: operations["removeTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the second factor on
+         * @description An extension. Takes the first code of the app, and gives ten recovery codes, each good for one time in place of a code; they are shown now and never again.
+         *     Ends all other sessions of the person. A wrong code is a 400, and counts like a failure to sign in. 409 where it was not begun, or is on already.
+         *
+         */
+        post: operations["confirmTotp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/recovery-codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make new recovery codes
+         * @description An extension. The old ones are good for nothing from then on; the new ones are shown now and never again. Takes the password, and a code of the app or an
+         *     old recovery code, as removeTotp does. 409 where the second factor is not on.
+         *
+         */
+        post: operations["renewRecoveryCodes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API tokens
+         * @description An extension. In order of creation, without their values: those that are good, and those that ended within the last 30 days.
+         *
+         */
+        get: operations["listTokens"];
+        put?: never;
+        /**
+         * Make an API token
+         * @description An extension. The answer shows the token, and nothing shows it again. As many as the plan allows can be good at a time; one more is a 400.
+         *
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The token's id, `tok_...`. */
+                id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API token
+         * @description An extension. It is good for nothing from then on. One that was revoked or has expired is a 404.
+         *
+         */
+        delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the plan and what is used of it
+         * @description An extension. For tokens as well. A limit is null where the installation does not count.
+         *
+         */
+        get: operations["getUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1016,6 +1438,7 @@ export type components = {
         /** @description Unix seconds, or null. */
         NullableUnixSeconds: number | null;
         QueryText: string;
+        IdList: string;
         /**
          * @description What is watched. It never changes.
          * @enum {string}
@@ -1026,6 +1449,76 @@ export type components = {
          * @enum {string}
          */
         MonitorStatus: "up" | "down" | "degraded" | "paused" | "pending";
+        TrialCreate: {
+            monitor_id?: string;
+            region?: string;
+            monitor?: components["schemas"]["MonitorPatch"];
+        };
+        /** @description An extension. */
+        Trial: {
+            /** @description Of the shared agent that looked; null where it was the service itself. */
+            region: string | null;
+            verdict: components["schemas"]["Vote"];
+            /** @description A word of a fixed list; null where it was up. */
+            cause: string | null;
+            /** @description A sentence for people. */
+            reason: string | null;
+            latency_ms: number | null;
+            http_status: number | null;
+            /** @description Of http, tcp and udp. */
+            phases: components["schemas"]["PhasesMs"] | null;
+            /** @description Of http, tcp and udp; null where none came, or none was waited for. */
+            answer: components["schemas"]["SeenAnswer"] | null;
+            /** @description The one that expires first of those met on the way. */
+            certificate: components["schemas"]["TrialCertificate"] | null;
+            /** @description Of http, the expected status first, then `body_match` (on `text_body`) and the assertions as they are listed, each by itself. */
+            conditions: components["schemas"]["TrialCondition"][];
+            /** @description What icmp, dns, domain and vendor saw, in words. */
+            facts: {
+                name: string;
+                text: string;
+            }[];
+        };
+        TrialCertificate: {
+            subject: string;
+            issuer: string;
+            valid_from: components["schemas"]["UnixSeconds"];
+            valid_to: components["schemas"]["UnixSeconds"];
+        };
+        TrialCondition: {
+            /** @enum {string} */
+            source: "status" | "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
+            op: string;
+            value: string | null;
+            path: string | null;
+            name: string | null;
+            /**
+             * @description `missing`: what it speaks of was not in the answer; `not_reached`: there was no answer.
+             * @enum {string}
+             */
+            outcome: "holds" | "differs" | "missing" | "not_reached";
+            /** @description A sentence for people; null where it holds. */
+            reason: string | null;
+        };
+        /** @description An extension. */
+        CheckRequested: {
+            id: string;
+            requested_at: components["schemas"]["UnixSeconds"];
+            sources: {
+                /** @description The agent. */
+                id: string;
+                /**
+                 * @description Whether it looks at once, at its next check-in, or not at all.
+                 * @enum {string}
+                 */
+                state: "asked" | "waits" | "unable";
+                /**
+                 * @description Why it is unable.
+                 * @enum {string}
+                 */
+                reason?: "capability" | "no_key" | "other_key";
+            }[];
+        };
         MonitorState: {
             /** @description The monitor, `mon_...`. */
             id: string;
@@ -1164,6 +1657,8 @@ export type components = {
                 transport?: Record<string, unknown>;
                 ping?: Record<string, unknown>;
             };
+            /** @description When somebody asked last that the monitor be looked at out of turn, Unix seconds. Look at an item at once when this is another one than before. */
+            askedAt?: number;
             /** @description The secrets as JSON in a libsodium sealed box for `publicKey`, base64. */
             sealedSecrets?: string;
             /**
@@ -1666,6 +2161,178 @@ export type components = {
             signing_secret: string;
         };
         /**
+         * @description A viewer reads, an editor changes what is watched and who is told, an owner also sees to members, tokens and the account.
+         * @enum {string}
+         */
+        Role: "owner" | "editor" | "viewer";
+        SessionUser: {
+            /** @description `usr_...` */
+            id: string;
+            email: string;
+            /** @description Empty until the person gives one. */
+            name: string;
+            role: components["schemas"]["Role"];
+            /** @description Whether the person runs the installation and may see its queues. */
+            is_operator: boolean;
+            theme: components["schemas"]["Theme"];
+            /** @description Whether signing in takes a second factor. */
+            totp_enabled: boolean;
+            recovery_codes_left: number;
+            password_changed_at: components["schemas"]["NullableUnixSeconds"];
+            last_signed_in_at: components["schemas"]["NullableUnixSeconds"];
+            created_at: components["schemas"]["UnixSeconds"];
+        };
+        SessionTenant: {
+            /** @description `ten_...` */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            plan: "free" | "solo" | "pro";
+        };
+        SignedIn: {
+            user: components["schemas"]["SessionUser"];
+            tenant: components["schemas"]["SessionTenant"];
+            /** @description `ses_...` */
+            session_id: string;
+            /** @description For `X-CSRF-Token`; the same for as long as the session lasts. */
+            csrf_token: string;
+        };
+        SignIn: {
+            /** @description In any case. */
+            email: string;
+            password: components["schemas"]["Password"];
+            code?: components["schemas"]["SecondFactorCode"];
+        };
+        SignInRefusal: {
+            /** @description A sentence for people. */
+            error: string;
+            /** @description The request's id, `req_...`. */
+            request_id?: string;
+            /**
+             * @description Only where the password is right and a code is missing.
+             * @constant
+             */
+            code_required?: true;
+        };
+        Password: string;
+        NewPassword: string;
+        /** @description Six digits of the app, or a recovery code; spaces and hyphens do not count. */
+        SecondFactorCode: string;
+        Session: {
+            /** @description `ses_...` */
+            id: string;
+            created_at: components["schemas"]["UnixSeconds"];
+            last_seen_at: components["schemas"]["UnixSeconds"];
+            expires_at: components["schemas"]["UnixSeconds"];
+            /** @description Where it was signed in from. */
+            address: string | null;
+            /** @description What the browser called itself. */
+            user_agent: string | null;
+            /** @description Whether it is the session of this request. */
+            is_current: boolean;
+        };
+        SessionList: {
+            sessions: components["schemas"]["Session"][];
+        };
+        EndedSessions: {
+            /** @description How many other sessions of the person were ended. */
+            ended_sessions: number;
+        };
+        /** @enum {string} */
+        Theme: "system" | "light" | "dark";
+        UserPatch: {
+            name?: string;
+            theme?: components["schemas"]["Theme"];
+        };
+        PasswordChange: {
+            current: components["schemas"]["Password"];
+            new: components["schemas"]["NewPassword"];
+        };
+        TotpStart: {
+            password: components["schemas"]["Password"];
+        };
+        TotpDraft: {
+            /** @description Base32, for typing in. */
+            secret: string;
+            /** @description `otpauth://totp/...`, for the app. */
+            otpauth_url: string;
+            /** @description The same address as a picture. */
+            qr_svg: string;
+        };
+        TotpConfirmation: {
+            code: components["schemas"]["SecondFactorCode"];
+        };
+        TotpRemoval: {
+            password: components["schemas"]["Password"];
+            code: components["schemas"]["SecondFactorCode"];
+        };
+        RecoveryCodes: {
+            /** @description Ten, shown now and never again. */
+            recovery_codes: string[];
+        };
+        /** @enum {string} */
+        TokenScope: "read" | "write";
+        ApiToken: {
+            /** @description `tok_...` */
+            id: string;
+            name: string;
+            scopes: components["schemas"]["TokenScope"][];
+            created_at: components["schemas"]["UnixSeconds"];
+            expires_at: components["schemas"]["NullableUnixSeconds"];
+            revoked_at: components["schemas"]["NullableUnixSeconds"];
+            last_used_at: components["schemas"]["NullableUnixSeconds"];
+        };
+        TokenList: {
+            tokens: components["schemas"]["ApiToken"][];
+        };
+        TokenCreate: {
+            name: components["schemas"]["PlainName"];
+            /** @description `read`, or `read` and `write`. */
+            scopes: components["schemas"]["TokenScope"][];
+            /** @description Unix seconds, to come; null, or left out, for a token that is good until it is revoked. */
+            expires_at?: number | null;
+        };
+        CreatedToken: {
+            /** @description `tok_...` */
+            id: string;
+            name: string;
+            scopes: components["schemas"]["TokenScope"][];
+            created_at: components["schemas"]["UnixSeconds"];
+            expires_at: components["schemas"]["NullableUnixSeconds"];
+            revoked_at: components["schemas"]["NullableUnixSeconds"];
+            last_used_at: components["schemas"]["NullableUnixSeconds"];
+            /** @description `spk_...`, shown now and never again. */
+            token: string;
+        };
+        /** @description Not blanks alone, and without control characters. */
+        PlainName: string;
+        Count: number;
+        /** @description Null where the installation does not count. */
+        CountLimit: number | null;
+        Usage: {
+            /** @enum {string} */
+            plan: "free" | "solo" | "pro";
+            limits: {
+                monitors: components["schemas"]["CountLimit"];
+                own_agents: components["schemas"]["CountLimit"];
+                /** @description That are good at a time. */
+                tokens: number;
+                /** @description Of each token. */
+                requests_per_minute: number;
+                /** @description The shortest interval of a monitor. */
+                min_interval_seconds: number;
+                /** @description How long single results are kept. */
+                result_days: number;
+            };
+            used: {
+                monitors: components["schemas"]["Count"];
+                own_agents: components["schemas"]["Count"];
+                tokens: components["schemas"]["Count"];
+                channels: components["schemas"]["Count"];
+                members: components["schemas"]["Count"];
+            };
+        };
+        /**
          * @description `first_party` agents are run by the service and shared.
          * @enum {string}
          */
@@ -1684,6 +2351,27 @@ export type components = {
             arch: string | null;
             last_seen_at: components["schemas"]["NullableUnixSeconds"];
             created_at: components["schemas"]["UnixSeconds"];
+        };
+        AgentCreate: {
+            name: components["schemas"]["PlainName"];
+            /** @description Where it stands, in one's own words. */
+            region?: string | null;
+        };
+        AgentToken: {
+            /** @description `spa_...`, shown now and never again. */
+            token: string;
+            /** @description What starts the agent, in a copy of Spotcheck (`npm ci` once before). The token is in it. */
+            install_command: string;
+        };
+        CreatedAgent: {
+            /** @description `agt_...` */
+            id: string;
+            name: string;
+            region: string | null;
+            /** @description `spa_...`, shown now and never again. */
+            token: string;
+            /** @description What starts the agent, in a copy of Spotcheck (`npm ci` once before). The token is in it. */
+            install_command: string;
         };
         AgentList: {
             agents: components["schemas"]["Agent"][];
@@ -2020,6 +2708,22 @@ export type components = {
             monitor_id: string;
             days: components["schemas"]["UptimeDay"][];
         };
+        /** @description An extension. */
+        OverviewHistory: {
+            id: string;
+            /** @description When the first of `daily_uptime` began. */
+            first_day: components["schemas"]["UnixSeconds"];
+            /** @description Of all these days together, floored to three decimals. */
+            uptime_percent: components["schemas"]["NullableNumber"];
+            /** @description Percent of each day, floored to three decimals, the oldest first; null where no time counts, as before the monitor's creation. */
+            daily_uptime: components["schemas"]["NullableNumber"][];
+            /** @description Median response time of each of the last 24 hours, the current one last; null where nothing was measured. */
+            hourly_latency_ms: components["schemas"]["NullableNumber"][];
+        };
+        /** @description An extension. */
+        OverviewHistories: {
+            histories: components["schemas"]["OverviewHistory"][];
+        };
         NullableNumber: number | null;
         /** @description The account in one line of numbers. All but the first three are extensions. */
         ReportSummary: {
@@ -2338,6 +3042,33 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The address or the password is wrong, or a code is needed. */
+        SignInRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["SignInRefusal"];
+            };
+        };
+        /** @description Too many requests within a minute, or too many wrong passwords and codes within 15 minutes. */
+        Throttled: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description No monitor has this token, or the path is none of those above. */
         UnknownHeartbeat: {
             headers: {
@@ -2360,7 +3091,7 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The token is missing, unknown, expired or revoked. */
+        /** @description The token is missing, unknown, expired or revoked; or the session has ended. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2374,7 +3105,7 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The token lacks the `write` scope, or the agent is a shared one. */
+        /** @description The token lacks the `write` scope, or the agent is a shared one; the person's role does not allow it, or `X-CSRF-Token` is missing or wrong; or it is for people and a token asked. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2505,6 +3236,10 @@ export type components = {
         AgentId: string;
         /** @description The report's id, `rep_...`. */
         ReportId: string;
+        /** @description The session's id, `ses_...`. */
+        SessionId: string;
+        /** @description The token's id, `tok_...`. */
+        TokenId: string;
         /** @description The monitor's `check_spec.heartbeat.token`. */
         HeartbeatToken: string;
         /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
@@ -2545,6 +3280,8 @@ export type components = {
         RetryAfter: number;
         /** @description The next page, when there is one. */
         Link: string;
+        /** @description The session, for the browser to keep; scripts cannot read it. */
+        SessionCookie: string;
         /** @description The methods that this path knows. */
         Allow: string;
         /** @description How to authenticate (RFC 6750). */
@@ -2733,6 +3470,41 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    requestCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sources are asked. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRequested"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -2939,6 +3711,104 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOverviewHistory: {
+        parameters: {
+            query: {
+                /** @description Ids of monitors, separated by commas. */
+                ids: components["schemas"]["IdList"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their pasts, in no order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewHistories"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    tryMonitor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrialCreate"];
+            };
+        };
+        responses: {
+            /** @description What was seen. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trial"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    watchLive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3584,6 +4454,42 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    createAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentCreate"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedAgent"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getAgent: {
         parameters: {
             query?: never;
@@ -3630,6 +4536,40 @@ export interface operations {
         requestBody?: never;
         responses: {
             204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateAgentToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's id, `agt_...`. */
+                id: components["parameters"]["AgentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new token. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentToken"];
+                };
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -3709,6 +4649,510 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person of this session. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        responses: {
+            /** @description Signed in. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Set-Cookie": components["headers"]["SessionCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["SignInRefused"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    signOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id, `ses_...`. */
+                id: components["parameters"]["SessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserPatch"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionUser"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description Changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpStart"];
+            };
+        };
+        responses: {
+            /** @description Show it to the app. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpDraft"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpRemoval"];
+            };
+        };
+        responses: {
+            /** @description It is off. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessions"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpConfirmation"];
+            };
+        };
+        responses: {
+            /** @description It is on. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renewRecoveryCodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpRemoval"];
+            };
+        };
+        responses: {
+            /** @description The new codes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["Throttled"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tokens. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenCreate"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The token's id, `tok_...`. */
+                id: components["parameters"]["TokenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
@@ -21,12 +23,15 @@ import type { DueAttempt, JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import { createApp } from './app.ts';
 import { createChatTest } from './chat-test.ts';
+import { readConsole } from './console-files.ts';
+import { consolePages } from './console-pages.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { createLimitedServer } from './limited-server.ts';
 import { startPingDoor } from './ping-door.ts';
 import { loadQueueBoard } from './queue-board-door.ts';
 import { QUEUE_BOARD_PATH, queueBoardLogin } from './queue-board-login.ts';
 import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
+import { createTrialRun } from './trial-run.ts';
 import { createVendorLookUp } from './vendor-look-up.ts';
 
 export type ServeOptions = {
@@ -48,6 +53,9 @@ export type ServeOptions = {
  */
 export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void> };
 
+/** Where `npm run console` puts what it makes. */
+const CONSOLE_FOLDER = fileURLToPath(new URL('../console/dist', import.meta.url));
+
 /** How long requests under way have to end when the process stops, in milliseconds. */
 const DRAIN_MS = 10_000;
 
@@ -61,6 +69,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
   const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
   const stopping = new AbortController();
+  const built = await readConsole(CONSOLE_FOLDER);
+  if (built === null) log.warn({ folder: CONSOLE_FOLDER }, 'console.not_built');
   const app = await createApp(
     {
       database,
@@ -77,6 +87,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
         enqueueLookUp: (target) => queues.enqueueLookUp(target),
         now: Date.now,
       }),
+      runTrial: createTrialRun({ database, queues, makeTrialId: randomUUID, now: Date.now }),
       submitResults: (results) => queues.enqueueResults(results),
       isQueueReachable: () => backend.isReachable(),
       stopping: stopping.signal,
@@ -87,8 +98,9 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       config,
     },
     (routes) => {
-      const login = queueBoardLogin({ database, password: config.queueBoardPassword, now: Date.now });
+      const login = queueBoardLogin({ database, password: config.queueBoardPassword, publicUrl: config.publicUrl, now: Date.now });
       routes.use(QUEUE_BOARD_PATH, login, loadQueueBoard({ database, queues, now: Date.now }));
+      routes.use(consolePages(built));
     },
   );
   // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.

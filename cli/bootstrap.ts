@@ -4,7 +4,8 @@ import { createApiToken, findTokenHolder, generateToken } from '../models/api-to
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { hashPassword } from '../models/password.ts';
-import { createTenant, createUser, listTenants } from '../models/tenants.ts';
+import { createTenant, listTenants } from '../models/tenants.ts';
+import { createUser, findUserByEmail } from '../models/users.ts';
 
 /** What the first start made, shown once. */
 export type FirstStart = { token: string; email: string; password: string };
@@ -22,7 +23,7 @@ const EMAIL = 'admin@localhost';
 export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
   const tenants = await listTenants(database);
   const tenant = tenants.find(({ name }) => name === TENANT);
-  if (tenants.length > 0 && (tenant === undefined || (await hasOperator(database)))) return null;
+  if (tenants.length > 0 && (tenant === undefined || (await findUserByEmail(database, EMAIL)) !== null)) return null;
   const { newId, nowMs } = options;
   const tenantId = tenant?.id ?? (await createTenant(database, { id: newId('ten'), name: TENANT, plan: 'pro', nowMs }))?.id;
   if (tenantId === undefined) return null;
@@ -32,10 +33,6 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
   const isStored = options.token !== null && (await findTokenHolder(database, options.token, nowMs)) !== null;
   if (!isStored) await createApiToken(database, { id: newId('tok'), tenantId, name: 'first start', token, scopes, expiresAt: null, nowMs }, PLAN_LIMITS.pro.tokens);
   // The user comes last: its row is what says that the first start is complete.
-  await createUser(database, { id: newId('usr'), tenantId, email: EMAIL, passwordHash: await hashPassword(password), isOperator: true, nowMs });
+  await createUser(database, { id: newId('usr'), tenantId, email: EMAIL, role: 'owner', passwordHash: await hashPassword(password), isOperator: true, nowMs });
   return { token, email: EMAIL, password };
-}
-
-async function hasOperator(database: Database): Promise<boolean> {
-  return (await database.records.users.count({ where: { email: EMAIL } })) > 0;
 }

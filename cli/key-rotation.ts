@@ -77,5 +77,6 @@ function ofEachKind<Value>(valueOf: (kind: SealedKind) => Value): Record<SealedK
     signing_secret: valueOf('signing_secret'),
     previous_secret: valueOf('previous_secret'),
     slack_webhook: valueOf('slack_webhook'),
+    totp_secret: valueOf('totp_secret'),
   };
 }

@@ -23,6 +23,7 @@ import { startTelegram } from '../workers/processes/telegram.ts';
 import type { RunningProcess, Runtime } from '../workers/runtime.ts';
 import { stopAll } from '../workers/stop.ts';
 import { bootstrap, type FirstStart } from './bootstrap.ts';
+import { prepareConsole } from './console-build.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
 import { Refusal } from './refusal.ts';
 
@@ -42,6 +43,7 @@ export async function startService(environment: Environment, say: (text: string)
   const close = async () => {
     for (const step of closing.toReversed()) await step();
   };
+  const preparing = prepareConsole(say);
   try {
     const databaseUrl = environment.databaseUrl ?? (await startDatabase(environment, { say, closing }));
     await migrate(databaseUrl, say);
@@ -65,6 +67,7 @@ export async function startService(environment: Environment, say: (text: string)
     await startWorkers(runtime, environment, processes);
     const database = openApiDatabase({ databaseUrl, secrets: runtime.database.secrets, onError: (error) => log.warn({ err: error }, 'database.connection_lost') });
     closing.push(() => closeDatabase(database));
+    await preparing;
     const api = await listen({ runtime: { ...runtime, database }, registry, environment });
     // Nobody balances load over one process: who asks for a grace gets it.
     closing.push(() => api.stop((environment.stopGraceSeconds ?? 0) * 1000));

@@ -82,6 +82,8 @@ export type CheckTarget = {
   followRedirects: boolean;
   checkSpec: CheckSpec;
   secrets: MonitorSecrets;
+  /** Whether people will look at the answer also where it is good: then its start is kept. */
+  isShown?: true;
 };
 
 /** What a customer can set on a monitor, complete: defaults filled in, everything normalised. Secrets are kept apart. */

@@ -28,6 +28,7 @@ type WorkRow = {
   id: string;
   checks_version: number;
   given_version: number | null;
+  asked_at: number | null;
   interval_seconds: number;
   type: MonitorType;
   target: string;
@@ -77,7 +78,7 @@ export async function checkInAgent(
 export async function listAssignedWork(database: Database, agentNo: number): Promise<AssignedWork[]> {
   const { rows } = await database.pool.query<WorkRow>({
     name: 'list-assigned-work',
-    text: `SELECT m.no, m.id, m.checks_version, s.given_version, m.interval_seconds, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
+    text: `SELECT m.no, m.id, m.checks_version, s.given_version, s.asked_at, m.interval_seconds, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
              m.follow_redirects, m.check_spec, m.sealed_secrets
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
            WHERE s.agent_no = $1 AND s.phase IS NOT NULL AND m.enabled ORDER BY m.no`,
@@ -131,6 +132,7 @@ function workOf(row: WorkRow): AssignedWork {
     intervalSeconds: row.interval_seconds,
     checksVersion: row.checks_version,
     givenVersion: row.given_version,
+    askedAt: row.asked_at,
     sealedSecrets: row.sealed_secrets,
     settings: {
       type: row.type,

@@ -1,4 +1,4 @@
-import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
+import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
 import type { MonitorType } from '../core/monitor.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/schedule.ts';
 import type { Database } from './database.ts';
@@ -53,17 +53,26 @@ export async function findAgent(database: Database, key: { tenantId: string; id:
 }
 
 /** How many agents of its own a tenant has, for the plan's limit (D-60). */
-export async function countOwnAgents(database: Database, tenantId: string): Promise<number> {
-  return await database.records.agents.count({ where: { tenantId, revokedAt: null } });
+async function countOwnAgents(database: Database, tenantId: string, transaction: Transaction): Promise<number> {
+  return await database.records.agents.count({ where: { tenantId, revokedAt: null }, transaction });
 }
 
-/** Stores a customer's agent; the token is known by its fingerprint only. */
-export async function createAgent(
-  database: Database,
-  agent: { id: string; tenantId: string; name: string; region: string | null; tokenFingerprint: Buffer; nowMs: number },
-): Promise<Agent> {
+/** A customer's agent to be; the token is known by its fingerprint only. */
+export type NewAgent = { id: string; tenantId: string; name: string; region: string | null; tokenFingerprint: Buffer; nowMs: number };
+
+/** Stores a customer's agent, where the caller stands (a transaction or none). */
+export async function createAgent(database: Database, agent: NewAgent, transaction?: Transaction): Promise<Agent> {
   const { nowMs, ...values } = agent;
-  return agentOf(await database.records.agents.create({ ...values, kind: 'tenant', createdAt: Math.floor(nowMs / 1000) }, { returning: true }));
+  return agentOf(await database.records.agents.create({ ...values, kind: 'tenant', createdAt: Math.floor(nowMs / 1000) }, { returning: true, ...(transaction && { transaction }) }));
+}
+
+/** Stores a customer's agent, unless the account has `limit` of them by then (D-60): null. A limit of null counts nothing. */
+export async function createAgentWithin(database: Database, agent: NewAgent, limit: number | null): Promise<Agent | null> {
+  return await inTransaction(database, async (transaction) => {
+    await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [agent.tenantId]);
+    if (limit !== null && (await countOwnAgents(database, agent.tenantId, transaction)) >= limit) return null;
+    return await createAgent(database, agent, transaction);
+  });
 }
 
 /**

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
 import type { Plan } from '../core/plans.ts';
 import type { Database } from './database.ts';
-import type { TokenScope } from './records/accounts.ts';
+import type { ApiTokenRecord, TokenScope } from './records/accounts.ts';
 import { inTransaction, runWith } from './sql.ts';
 
 /** Who a valid token speaks for. */
@@ -73,10 +74,29 @@ export async function revokeApiToken(database: Database, id: string, nowMs: numb
   return rows.length > 0;
 }
 
+/** Revokes a token of a tenant's; null when it has none of that id that was still good, else the name that it had. */
+export async function revokeTenantToken(database: Database, { tenantId, id }: { tenantId: string; id: string }, nowMs: number): Promise<{ name: string } | null> {
+  const [row] = await runWith(database)<{ name: string }>(
+    `UPDATE api_tokens SET revoked_at = $3 WHERE id = $2 AND tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3) RETURNING name`,
+    [tenantId, id, Math.floor(nowMs / 1000)],
+  );
+  return row ?? null;
+}
+
 /** A tenant's tokens by creation, without their fingerprints. */
 export async function listApiTokens(database: Database, tenantId: string): Promise<ApiToken[]> {
+  return await readTokens(database, { tenantId });
+}
+
+/** Those of a tenant's tokens that are good, or were so after this moment. */
+export async function listRecentTokens(database: Database, tenantId: string, sinceMs: number): Promise<ApiToken[]> {
+  const after = { [Op.or]: [null, { [Op.gt]: Math.floor(sinceMs / 1000) }] };
+  return await readTokens(database, { tenantId, revokedAt: after, expiresAt: after });
+}
+
+async function readTokens(database: Database, where: WhereOptions<InferAttributes<ApiTokenRecord>>): Promise<ApiToken[]> {
   const records = await database.records.apiTokens.findAll({
-    where: { tenantId },
+    where,
     attributes: { exclude: ['fingerprint'] },
     order: [['createdAt', 'ASC'], ['id', 'ASC']],
   });

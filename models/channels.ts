@@ -1,5 +1,6 @@
 import { Op, type Transaction, type WhereOptions } from 'sequelize';
 import type { Channel, ChannelStatus, ChannelType } from '../core/channel.ts';
+import { noteChange } from './changes.ts';
 import type { Database } from './database.ts';
 import type { ChannelRecord } from './records/channel.ts';
 import { inTransaction, runWith, type Run } from './sql.ts';
@@ -153,6 +154,7 @@ export async function listReportChannels(run: Run, tenantId: string): Promise<st
 
 async function replaceRouting(run: Run, { tenantId, id }: ChannelKey, monitorIds: readonly string[]): Promise<string[]> {
   await run('DELETE FROM channel_monitors WHERE channel_id = $1', [id]);
+  await noteChange(run, { tenantId, kind: 'channel', id });
   if (monitorIds.length === 0) return [];
   const rows = await run<{ monitor_id: string }>(
     `INSERT INTO channel_monitors (channel_id, monitor_id)

@@ -1,6 +1,6 @@
 import { Pool, types } from 'pg';
 import { Sequelize, type ModelStatic } from 'sequelize';
-import { defineApiTokenRecord, defineTenantRecord, defineUserRecord, type ApiTokenRecord, type TenantRecord, type UserRecord } from './records/accounts.ts';
+import { defineApiTokenRecord, defineTenantRecord, type ApiTokenRecord, type TenantRecord } from './records/accounts.ts';
 import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
 import { defineChannelRecord, type ChannelRecord } from './records/channel.ts';
 import { defineMonitorRecord, type MonitorRecord } from './records/monitor.ts';
@@ -13,7 +13,6 @@ export type Database = { orm: Sequelize; pool: Pool; secrets: SecretBox; records
 /** The mapped tables of one connection. */
 export type Records = {
   tenants: ModelStatic<TenantRecord>;
-  users: ModelStatic<UserRecord>;
   apiTokens: ModelStatic<ApiTokenRecord>;
   agents: ModelStatic<AgentRecord>;
   monitors: ModelStatic<MonitorRecord>;
@@ -71,7 +70,6 @@ export function openDatabase(options: DatabaseOptions): Database {
 function defineRecords(orm: Sequelize): Records {
   return {
     tenants: defineTenantRecord(orm),
-    users: defineUserRecord(orm),
     apiTokens: defineApiTokenRecord(orm),
     agents: defineAgentRecord(orm),
     monitors: defineMonitorRecord(orm),

@@ -1,3 +1,4 @@
+import { noteChange } from './changes.ts';
 import type { Database } from './database.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
@@ -25,7 +26,7 @@ export async function listIncidentNotes(database: Database, incidentId: string):
 export async function addIncidentNote(database: Database, key: Key, note: IncidentNote): Promise<AddedNote> {
   return await inPoolTransaction(database, async (run) => {
     if ((await lockIncident(run, key)) === null) return { outcome: 'unknown_incident' };
-    return (await insertNote(run, key.id, note)) ? { outcome: 'added', note } : { outcome: 'full' };
+    return (await insertNote(run, key, note)) ? { outcome: 'added', note } : { outcome: 'full' };
   });
 }
 
@@ -35,6 +36,7 @@ export async function deleteIncidentNote(database: Database, key: Key, noteId: s
     'DELETE FROM incident_notes n USING incidents i WHERE n.id = $3 AND n.incident_id = $1 AND i.id = n.incident_id AND i.tenant_id = $2 RETURNING n.id',
     [key.id, key.tenantId, noteId],
   );
+  if (rows.length > 0) await noteChange(runOn(database.pool), { ...key, kind: 'incident' });
   return rows.length > 0;
 }
 
@@ -48,7 +50,7 @@ export async function acknowledgeIncident(database: Database, key: Key, by: { na
     const incident = await lockIncident(run, key);
     if (incident === null) return null;
     const isNews = by.note !== null && !(await hasNote(run, key.id, by.note));
-    if (isNews && by.note !== null && !(await insertNote(run, key.id, by.note))) return 'full';
+    if (isNews && by.note !== null && !(await insertNote(run, key, by.note))) return 'full';
     if (incident.acknowledgedAtMs !== null) return incident;
     await run('UPDATE incidents SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1', [key.id, by.nowMs, by.name]);
     return { ...incident, acknowledgedAtMs: by.nowMs, acknowledgedBy: by.name };
@@ -75,11 +77,12 @@ async function hasNote(run: Run, incidentId: string, { author, text }: IncidentN
 }
 
 /** False where the incident is full. */
-async function insertNote(run: Run, incidentId: string, { id, author, text, createdAtMs }: IncidentNote): Promise<boolean> {
+async function insertNote(run: Run, { tenantId, id: incidentId }: Key, { id, author, text, createdAtMs }: IncidentNote): Promise<boolean> {
   const rows = await run(
     `INSERT INTO incident_notes (id, incident_id, author, text, created_at)
      SELECT $1::text, $2::text, $3::text, $4::text, $5::bigint WHERE (SELECT count(*) FROM incident_notes WHERE incident_id = $2::text) < ${MOST_NOTES} RETURNING id`,
     [id, incidentId, author, text, createdAtMs],
   );
+  if (rows.length > 0) await noteChange(run, { tenantId, kind: 'incident', id: incidentId });
   return rows.length > 0;
 }

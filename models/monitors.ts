@@ -25,7 +25,7 @@ export type MonitorFilter = { type?: MonitorType; status?: MonitorStatus; enable
 /** What a change of a monitor may set; an absent part stays. */
 export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
 
-/** The monitor as the change finds it, locked until it is stored. */
+/** The monitor as a change finds it, locked until it is stored. */
 export type LockedMonitor = { monitor: Monitor; secrets: MonitorSecrets; agentIds: string[] };
 
 /** How many monitors a tenant has, for the plan's limit (D-60). */
@@ -77,6 +77,13 @@ export async function findMonitor({ pool }: Pick<Database, 'pool'>, { tenantId, 
   if (found === undefined) return null;
   const { agentIds, hasOwnSources, ...monitor } = found;
   return { monitor, agentIds, hasOwnSources };
+}
+
+/** One monitor of a tenant with its secrets in clear, for who probes what an edit would make of it; null when the tenant has no such monitor. */
+export async function findWholeMonitor(database: Database, key: { tenantId: string; id: string }): Promise<LockedMonitor | null> {
+  const found = await findMonitor(database, key);
+  const record = found && (await database.records.monitors.findOne({ where: { id: key.id, tenantId: key.tenantId } }));
+  return record && { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, record) };
 }
 
 /** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */

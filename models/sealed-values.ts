@@ -1,18 +1,19 @@
 import type { Database } from './database.ts';
 import { secretsContext } from './monitors.ts';
 import { keyIdOf } from './secret-box.ts';
+import { totpContext } from './second-factor.ts';
 import { compareRing, SESSION_NAME } from './session-name.ts';
 import { slackContext } from './slack-connections.ts';
 import { runOn } from './sql.ts';
 import { webhookContext } from './webhook-secrets.ts';
 
 /** All that is sealed at rest (D-17), by what it is. */
-export const SEALED_KINDS = ['monitor_secrets', 'webhook_url', 'signing_secret', 'previous_secret', 'slack_webhook'] as const;
+export const SEALED_KINDS = ['monitor_secrets', 'webhook_url', 'signing_secret', 'previous_secret', 'slack_webhook', 'totp_secret'] as const;
 
 export type SealedKind = (typeof SEALED_KINDS)[number];
 
 /** Where the values of a kind lie, in which rows, in which order others lock these, and what a value is bound to. */
-type Place = { table: 'monitors' | 'channels'; column: string; only: string; order: string; contextOf: (id: string) => string };
+type Place = { table: 'monitors' | 'channels' | 'users'; column: string; only: string; order: string; contextOf: (id: string) => string };
 
 const IS_WEBHOOK = `type = 'webhook'`;
 const secretContext = (id: string) => webhookContext(id, 'signing_secret');
@@ -23,6 +24,7 @@ const PLACES = {
   signing_secret: { table: 'channels', column: 'sealed_signing_secret', only: IS_WEBHOOK, order: 'id', contextOf: secretContext },
   previous_secret: { table: 'channels', column: 'sealed_previous_secret', only: IS_WEBHOOK, order: 'id', contextOf: secretContext },
   slack_webhook: { table: 'channels', column: 'sealed_url', only: `type = 'slack'`, order: 'id', contextOf: slackContext },
+  totp_secret: { table: 'users', column: 'sealed_totp_secret', only: 'true', order: 'id', contextOf: totpContext },
 } as const satisfies Record<SealedKind, Place>;
 
 /** Rows that one statement changes, and whose locks others may wait for: some 10 ms. */
@@ -90,6 +92,7 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
     signing_secret: await count('signing_secret'),
     previous_secret: await count('previous_secret'),
     slack_webhook: await count('slack_webhook'),
+    totp_secret: await count('totp_secret'),
   };
 }
 

@@ -67,8 +67,8 @@ class HttpCheck {
       ...(hop.body !== null && { body: hop.body.text }),
       deadlineMs,
       bodyLimit: (status, { location }) => this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
-      // Of an answer that fails, for people to look at: not where it may repeat secrets.
-      glimpseLimit: (status) => hasSecrets || hop.method === 'HEAD' || expectsStatus(this.#target, status) ? 0 : KEPT_BODY_BYTES,
+      // Of an answer that fails or is to be shown, for people to look at: not where it may repeat secrets.
+      glimpseLimit: (status) => hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true) ? 0 : KEPT_BODY_BYTES,
     });
   }
 

@@ -3,7 +3,7 @@ import type { JobsOptions, Queue } from 'bullmq';
 import type { ScheduleChange, SchedulePhase } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
-import type { CheckJob, DeliverJob, EvaluateJob, LookJob, LookUpJob, MaintainJob, ResultPayload } from './payloads.ts';
+import type { DeliverJob, EvaluateJob, LookUpJob, MaintainJob, RegionJob, ResultPayload, TrialJob, TrialReturn } from './payloads.ts';
 import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
 import { createLookAdder, type DueLook } from './looks.ts';
 
@@ -43,8 +43,12 @@ export type JobQueues = {
   enqueueChore(chore: Chore): Promise<void>;
   /** Has a vendor target looked up, once for all who ask while the look-up waits or runs; what came of it is stored as the page's. */
   enqueueLookUp(target: string): Promise<void>;
+  /** Has the check process of a region probe a draft once. */
+  enqueueTrial(region: string, job: TrialJob): Promise<void>;
+  /** What a trial came to, once it is over: then its job is taken out of the queue, and asked for again it was never there. Undefined while it is not over; null where it failed or is not there. */
+  takeTrialReturn(region: string, trialId: string): Promise<TrialReturn | null | undefined>;
   /** A region's check queue. */
-  checkQueue(region: string): Queue<CheckJob | LookJob>;
+  checkQueue(region: string): Queue<RegionJob>;
   /** Every queue that is open in this process, for the board and the metrics. */
   all(): Queue[];
   close(): Promise<void>;
@@ -56,9 +60,9 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
   const deliver = backend.createQueue<DeliverJob>(QUEUES.deliver);
   const maintain = backend.createQueue<MaintainJob>(QUEUES.maintain);
   const lookUp = backend.createQueue<LookUpJob>(QUEUES.lookUp);
-  const checks = new Map<string, Queue<CheckJob | LookJob>>();
+  const checks = new Map<string, Queue<RegionJob>>();
   const checkQueue = (region: string) => {
-    const open = checks.get(region) ?? backend.createQueue<CheckJob | LookJob>(checkQueueName(region));
+    const open = checks.get(region) ?? backend.createQueue<RegionJob>(checkQueueName(region));
     checks.set(region, open);
     return open;
   };
@@ -118,12 +122,34 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
       const jobId = createHash('sha256').update(target).digest('hex');
       await lookUp.add('look-up', { target }, { jobId, removeOnComplete: true, removeOnFail: true });
     },
+    async enqueueTrial(region, job) {
+      await checkQueue(region).add('trial', job, { jobId: trialJobId(job.trialId), removeOnComplete: KEEP_TRIALS, removeOnFail: KEEP_TRIALS });
+    },
+    async takeTrialReturn(region, trialId) {
+      const job = await checkQueue(region).getJob(trialJobId(trialId));
+      if (job === undefined) return null;
+      if (job.finishedOn === undefined) return undefined;
+      await job.remove();
+      return isTrialReturn(job.returnvalue) ? job.returnvalue : null;
+    },
     checkQueue,
     all,
     async close() {
       await Promise.all(all().map((queue) => queue.close()));
     },
   };
+}
+
+/** Who waits for a trial takes it; what nobody took is gone after this, in seconds. */
+const KEEP_TRIALS = { age: 60 };
+
+function trialJobId(trialId: string): string {
+  return `trial-${trialId}`;
+}
+
+/** A worker of an older release does not know trials. */
+function isTrialReturn(value: unknown): value is TrialReturn {
+  return typeof value === 'object' && value !== null && 'sealedOutcome' in value && typeof value.sealedOutcome === 'string';
 }
 
 function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; options: JobsOptions } {

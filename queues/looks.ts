@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import type { CheckJob, LookJob } from './payloads.ts';
+import type { RegionJob } from './payloads.ts';
 
 /** Looks of an agent from this time on, Unix milliseconds; their rows say so, too, and are committed. */
 export type DueLook = { agentNo: number; atMs: number };
@@ -14,7 +14,7 @@ export const LOOK_EARLY_MS = 200;
  * Makes the function that has an agent's check worker take the looks that wait, from a moment on or now. The job fires when the moment's
  * slot is over, so that whoever commits a row first and calls then has it seen, also where the slot's job was there before.
  */
-export function createLookAdder(): (queue: Queue<CheckJob | LookJob>, look: DueLook) => Promise<void> {
+export function createLookAdder(): (queue: Queue<RegionJob>, look: DueLook) => Promise<void> {
   const added = new Map<number, Set<number>>();
   return async (queue, { agentNo, atMs }) => {
     const nowMs = Date.now();

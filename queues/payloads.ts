@@ -7,6 +7,16 @@ export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number
 /** Monitors that an agent shall look at without waiting for their ticks: the worker reads which ones wait. */
 export type LookJob = { agentNo: number; looks: true };
 
+/**
+ * One probe of a draft, for somebody who waits for what it sees until `untilMs` (Unix milliseconds). It is stored nowhere, so that the whole target
+ * is in the job, sealed, and what came of it is the job's return value, sealed as well.
+ */
+export type TrialJob = { trialId: string; sealedTarget: string; untilMs: number };
+export type TrialReturn = { sealedOutcome: string };
+
+/** What a region's check queue holds. */
+export type RegionJob = CheckJob | LookJob | TrialJob;
+
 /** What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and monitors by name. */
 export type CheckOutcome = { checks: number; up: number; degraded: number; down: number; none: number; dropped: number; monitors: string[] };
 

@@ -2,7 +2,7 @@ import type { Queue } from 'bullmq';
 import { phaseStartMs } from '../core/phases.ts';
 import type { SchedulePhase } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
-import type { CheckJob, LookJob } from './payloads.ts';
+import type { RegionJob } from './payloads.ts';
 
 /**
  * A tick's job fires this long before the phase it stands for, in milliseconds: time to fetch it and to read its monitors, so that
@@ -17,7 +17,7 @@ const OVERDUE_MS = 60_000;
 const PAGE = 500;
 
 /** Gives an occupied phase its job scheduler; an existing one stays as it is. */
-export async function addPhase(queue: Queue<CheckJob | LookJob>, place: SchedulePhase): Promise<void> {
+export async function addPhase(queue: Queue<RegionJob>, place: SchedulePhase): Promise<void> {
   const every = place.intervalSeconds * 1000;
   await queue.upsertJobScheduler(
     schedulerId(place),
@@ -27,7 +27,7 @@ export async function addPhase(queue: Queue<CheckJob | LookJob>, place: Schedule
 }
 
 /** Takes the job scheduler of an empty phase away, with its waiting job. */
-export async function removePhase(queue: Queue<CheckJob | LookJob>, place: SchedulePhase): Promise<void> {
+export async function removePhase(queue: Queue<RegionJob>, place: SchedulePhase): Promise<void> {
   await queue.removeJobScheduler(schedulerId(place));
 }
 
@@ -41,7 +41,7 @@ export function phaseBeginsAt(jobId: string): number {
  * others. Returns how many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is wrong.
  */
 export async function reconcileQueue(
-  queue: Queue<CheckJob | LookJob>,
+  queue: Queue<RegionJob>,
   occupied: readonly SchedulePhase[],
   when: { nowMs: number; thorough: boolean; exclusively: QueueBackend['exclusively'] },
 ): Promise<{ added: number; removed: number }> {
@@ -55,7 +55,7 @@ export async function reconcileQueue(
   return { added: missing.length, removed: surplus.length };
 }
 
-async function readSchedulers(queue: Queue<CheckJob | LookJob>): Promise<Map<string, number>> {
+async function readSchedulers(queue: Queue<RegionJob>): Promise<Map<string, number>> {
   const present = new Map<string, number>();
   for (let start = 0; ; start += PAGE) {
     const page = await queue.getJobSchedulers(start, start + PAGE - 1, true);

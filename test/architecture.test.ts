@@ -23,6 +23,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   test: [ANYTHING],
 };
 
+/** Single files of other folders that a folder may import besides, for their types alone. */
+const MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
+  // The console talks to the API, and knows it by its description.
+  console: ['api/schema.generated.ts'],
+};
+
 /** Packages that belong to some paths only, given as prefixes: the database to models, the queue to queues and to those who work on it. */
 const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   sequelize: ['models/'],
@@ -35,6 +41,12 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   'libsodium-wrappers': ['models/', 'agent/'],
   '@bull-board/api': ['api/queue-board'],
   '@bull-board/express': ['api/queue-board'],
+  // What builds the console is no part of what browsers load, nor of the service.
+  vite: ['console/build/'],
+  '@tailwindcss/vite': ['console/build/'],
+  preact: ['console/'],
+  '@preact/signals': ['console/'],
+  uplot: ['console/'],
 };
 
 /** Processes begin here; only here the environment is read and the configuration is handed on. */
@@ -64,9 +76,10 @@ function placeViolations({ path, code }: SourceFile): string[] {
 function importViolations(path: string, imported: Import): string[] {
   const folder = folderOf(path);
   const forbidden = [`${path} imports ${imported.specifier}`];
-  if (imported.path !== null) return mayImport(path, folderOf(imported.path)) ? [] : forbidden;
+  if (imported.path !== null) return mayImport(path, folderOf(imported.path)) || (imported.isType && (MAY_IMPORT_TYPES[folder] ?? []).includes(imported.path)) ? [] : forbidden;
   if (OUTSIDE_PRODUCTION.test(path)) return [];
   if (imported.package === null || folder === 'core') return forbidden;
+  if (folder === 'console' && !path.startsWith('console/build/') && imported.package.startsWith('node:')) return forbidden;
   const owners = BELONGS_TO[imported.package];
   return owners === undefined || owners.some((owner) => path.startsWith(owner)) ? [] : forbidden;
 }
@@ -114,6 +127,10 @@ const FORBIDDEN: readonly [why: string, path: string, text: string][] = [
   ['bullmq is for queues and workers', 'api/a.ts', `import { Queue } from 'bullmq';`],
   ['ioredis is for queues', 'workers/a.ts', `import { Redis } from 'ioredis';`],
   ['require is an import', 'api/a.ts', `const pg = require('pg');`],
+  ['the console may not import core', 'console/a.tsx', `import { b } from '../core/b.ts';`],
+  ['the console has the types of the API, and nothing that runs', 'console/a.ts', `import { b } from '../api/schema.generated.ts';`],
+  ['what browsers load has nothing of Node', 'console/pages/a.tsx', `import { join } from 'node:path';`],
+  ['only its build may use the bundler', 'console/a.ts', `import { build } from 'vite';`],
   ['a computed import could be anything', 'api/a.ts', `await import(name);`],
   ['only entry files read the environment', 'api/a.ts', `const port = process.env.PORT;`],
   ['only entry files read the environment, by whatever name', 'core/a.ts', `const { env } = process;`],
@@ -134,6 +151,7 @@ const ALLOWED: readonly [why: string, path: string, text: string][] = [
   ['an entry file may read the environment for the configuration', 'workers/main.ts', `import { readEnvironment } from '../config/environment.ts';\nreadEnvironment(process.env);`],
   ['an entry file may tell the version', 'cli/a.ts', `import packageJson from '../package.json' with { type: 'json' };`],
   ['a comment is no import', 'core/a.ts', `// import { b } from '../models/b.ts'\n/** import 'pg' */\nexport const url = 'http://x'; // process.env`],
+  ['the console may know the API by its types', 'console/a.tsx', `import type { paths } from '../api/schema.generated.ts';`],
   ['the queue board may use the board', 'api/queue-board.ts', `import { createBullBoard } from '@bull-board/api';`],
   ['the embedded database may use pg', 'cli/embedded-postgres/a.ts', `import { Client } from 'pg';`],
 ];

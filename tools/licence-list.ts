@@ -6,6 +6,17 @@ const PERMITTED: ReadonlySet<string> = new Set([
   '0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'ISC', 'MIT', 'MIT-0', 'PSF-2.0', 'Python-2.0', 'Unlicense', 'Zlib',
 ]);
 
+/**
+ * Licences whose terms hold for the package's own files alone and begin where those are passed on: good for tools that stay on the machine of who
+ * develops.
+ */
+const PERMITTED_FOR_TOOLS: ReadonlySet<string> = new Set(['MPL-2.0']);
+
+/** Whether a package may be used where it is used. */
+export function isUsable({ licence, isForProduction }: Pick<LicensedPackage, 'licence' | 'isForProduction'>): boolean {
+  return licence !== null && (isPermitted(licence) || (!isForProduction && PERMITTED_FOR_TOOLS.has(licence)));
+}
+
 /** Whether an SPDX expression of names, AND, OR and brackets lets us; false for what is none. */
 export function isPermitted(expression: string): boolean {
   const tokens = expression.match(/[()]|[^\s()]+/g) ?? [];

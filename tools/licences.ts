@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPermitted, listLicences, type LicensedPackage } from './licence-list.ts';
+import { isUsable, listLicences, type LicensedPackage } from './licence-list.ts';
 
 /** Prints the licences of all packages of the lock file of a folder (default: this one), and fails where one of them may not be used. */
 const folder = process.argv[2] ?? '.';
@@ -21,6 +21,6 @@ for (const [licence, held] of [...Map.groupBy(packages, (each) => each.licence ?
   const used = held.filter(({ isForProduction }) => isForProduction);
   process.stdout.write(`${licence}: ${held.length} ${held.length === 1 ? 'package' : 'packages'}, ${used.length} of them in production${used.length === 0 ? '' : `: ${used.map(describe).join(', ')}`}\n`);
 }
-const refused = packages.filter(({ licence }) => licence === null || !isPermitted(licence));
+const refused = packages.filter((each) => !isUsable(each));
 for (const each of refused) process.stdout.write(`${describe(each)} has ${each.licence ?? 'no licence'}, which is not among those that we may use (tools/licence-list.ts)\n`);
 process.exitCode = refused.length > 0 || packages.length === 0 ? 1 : 0;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { withClient } from '../cli/embedded-postgres/connection.ts';
+import { prepareConsole } from '../cli/console-build.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
 import { findDataPlace } from './data-place.ts';
 import { startRedis } from './redis-server.ts';
@@ -22,6 +23,8 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 async function runTests(interrupted: AbortSignal): Promise<Tally> {
   const closers: (() => Promise<unknown>)[] = [];
   try {
+    // Once, before every service that a test starts does so by itself.
+    await prepareConsole(print);
     const directory = await mkdtemp(join(tmpdir(), 'spotcheck-test-'));
     // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself when its files are gone.
     closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));

@@ -28,7 +28,7 @@ export function pullHandler({ database, logger, metrics, now }: ApiDependencies)
     const news = assigned.filter(({ givenVersion, checksVersion }) => givenVersion !== checksVersion);
     if (news.length > 0) await noteGivenWork(database, { agentNo: agent.no, given: news, nowMs: now() });
 
-    const tag = tagOf({ capabilities, recipient, work: assigned.map(({ monitorId, intervalSeconds, settings, sealedSecrets }) => [monitorId, intervalSeconds, settings, sealedSecrets]) });
+    const tag = tagOf({ capabilities, recipient, work: assigned.map(({ monitorId, intervalSeconds, settings, sealedSecrets, askedAt }) => [monitorId, intervalSeconds, settings, sealedSecrets, ...(askedAt === null ? [] : [askedAt])]) });
     // For the agent alone, who asks again each time.
     response.set('Cache-Control', 'private, no-cache');
     if (namesTag(request.headers['if-none-match'], tag)) {

@@ -34,7 +34,7 @@ export function acknowledgeIncidentHandler({ database, now, makeId }: ApiDepende
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const text = accept(readAcknowledgement(request.body));
-    const { tokenName: name } = callerOf(response);
+    const { name } = callerOf(response).actor;
     const nowMs = now();
     const note = text === null ? null : { id: makeId('note'), author: name, text, createdAtMs: nowMs };
     const incident = await acknowledgeIncident(database, key, { name, nowMs, note });
@@ -58,7 +58,7 @@ export function unacknowledgeIncidentHandler({ database, now }: ApiDependencies)
 export function addIncidentNoteHandler({ database, now, makeId }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
-    const note: IncidentNote = { id: makeId('note'), author: callerOf(response).tokenName, text: accept(readNote(request.body)), createdAtMs: now() };
+    const note: IncidentNote = { id: makeId('note'), author: callerOf(response).actor.name, text: accept(readNote(request.body)), createdAtMs: now() };
     const { outcome } = await addIncidentNote(database, key, note);
     if (outcome === 'unknown_incident') throw notFound('incident', key.id);
     if (outcome === 'full') throw isFull(key.id);

@@ -1,15 +1,64 @@
 import type { RequestHandler } from 'express';
-import { listAllMonitors } from '../../models/monitor-overview.ts';
+import { DAY_MS } from '../../core/rollup-spans.ts';
+import { judgeSla, measureStates, measureSteps } from '../../core/sla.ts';
+import { listAllMonitors, listMeasuredMonitors, readHourlyLatencies } from '../../models/monitor-overview.ts';
+import { listServiceGaps } from '../../models/service-gaps.ts';
+import { runOn } from '../../models/sql.ts';
+import { readStateHistories } from '../../models/state-history.ts';
+import { badRequest } from '../api-error.ts';
+import { sendCompressedJson } from '../compressed-json.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { presentMonitor } from '../presenters/monitor.ts';
-import { callerOf } from '../request-context.ts';
-import type { components } from '../schema.generated.ts';
+import { callerOf, isId } from '../request-context.ts';
+import type { components, operations } from '../schema.generated.ts';
+
+/** How far back a history goes. */
+const DAYS = 90;
+const HOURS = 24;
+
+/** As many rows as a large screen has, several times; what they take the database is bounded by it. */
+const MOST_MONITORS = 50;
 
 /** `GET /overview` */
 export function getOverviewHandler({ database }: ApiDependencies): RequestHandler {
-  return async (_request, response) => {
+  return async (request, response) => {
     const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
-    response.json({ total: monitors.length, up: count('up'), down: count('down'), monitors } satisfies components['schemas']['Overview']);
+    await sendCompressedJson(request, response, { total: monitors.length, up: count('up'), down: count('down'), monitors } satisfies components['schemas']['Overview']);
   };
+}
+
+/** `GET /overview/history` */
+export function getOverviewHistoryHandler({ database, now }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { ids } = request.query as operations['getOverviewHistory']['parameters']['query'];
+    const monitors = await listMeasuredMonitors(database, callerOf(response).tenantId, readIds(ids));
+    const nowMs = now();
+    const firstMs = (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
+    const edges = [...Array.from({ length: DAYS }, (_, day) => firstMs + day * DAY_MS), nowMs];
+    const span = { fromMs: firstMs, toMs: nowMs, nowMs };
+    const [histories, gaps, latencies] = await Promise.all([
+      readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span }),
+      listServiceGaps(runOn(database.pool), span),
+      readHourlyLatencies(database, { monitorNos: monitors.map(({ no }) => no), hours: HOURS, nowMs }),
+    ]);
+    response.json({
+      histories: monitors.map(({ no, id, createdAt }) => {
+        const history = { transitions: histories.get(id) ?? [], createdAtMs: createdAt * 1000, gaps };
+        return {
+          id,
+          first_day: firstMs / 1000,
+          uptime_percent: judgeSla(measureStates({ ...history, ...span }), null).uptimePercent,
+          daily_uptime: measureSteps(history, edges).map((seconds) => judgeSla(seconds, null).uptimePercent),
+          hourly_latency_ms: latencies.get(no) ?? [],
+        };
+      }),
+    } satisfies components['schemas']['OverviewHistories']);
+  };
+}
+
+function readIds(text: string): string[] {
+  const ids = [...new Set(text.split(',').map((id) => id.trim()))].filter((id) => id !== '');
+  if (ids.length === 0 || ids.length > MOST_MONITORS) throw badRequest(`ids must be 1 to ${MOST_MONITORS} ids separated by commas, got ${ids.length}`);
+  return ids.filter(isId);
 }

@@ -1,32 +1,41 @@
 import type { RequestHandler } from 'express';
 import { findTokenHolder } from '../../models/api-tokens.ts';
-import { ApiError } from '../api-error.ts';
+import { findSessionHolder } from '../../models/sessions.ts';
+import { sessionCaller, tokenCaller, type Caller } from '../caller.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
+import { sessionCookie } from '../session/cookie.ts';
 
+/** Any credentials of this kind, good or not. What browsers remember of the queue board's (HTTP Basic) may come with every request. */
+const IS_BEARER = /^Bearer\b/i;
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
 const TOKEN = /^spk_[A-Za-z0-9_-]{1,200}$/;
 
-/** Finds out who calls; without a usable token the request stays anonymous, for `requireCaller` to refuse once it has been counted. */
-export function authentication({ database, now }: Pick<ApiDependencies, 'database' | 'now'>): RequestHandler {
+type Surroundings = Pick<ApiDependencies, 'database' | 'now'>;
+
+/**
+ * Finds out who calls: the holder of an API token, or else the person of a session. Without either the request stays anonymous, for the admission to
+ * refuse once it has been counted. Who sends a token is no page of ours, whatever cookie is beside it.
+ */
+export function authentication({ database, now, config }: Surroundings & Pick<ApiDependencies, 'config'>): RequestHandler {
+  const cookie = sessionCookie(config.publicUrl);
   return async (request, response, next) => {
-    const token = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'] ?? '';
-    const caller = TOKEN.test(token) ? await findTokenHolder(database, token, now()) : null;
+    const { authorization } = request.headers;
+    const secret = IS_BEARER.test(authorization ?? '') ? null : cookie.read(request);
+    const caller = secret === null ? await callerOfToken({ database, now }, authorization) : await callerOfSession({ database, now }, secret);
     if (caller !== null) contextOf(response).caller = caller;
     next();
   };
 }
 
-/** Refuses anonymous requests: 401, and how to do better (RFC 6750). Unknown, expired and revoked tokens are told apart to nobody. */
-export const requireCaller: RequestHandler = (request, response, next) => {
-  if (contextOf(response).caller !== undefined) {
-    next();
-    return;
-  }
-  if (request.headers.authorization === undefined) {
-    throw new ApiError(401, 'the Authorization header must be "Bearer spk_...", got none', { 'WWW-Authenticate': 'Bearer realm="spotcheck"' });
-  }
-  throw new ApiError(401, 'the token in the Authorization header is not valid: it is unknown, expired or revoked', {
-    'WWW-Authenticate': 'Bearer realm="spotcheck", error="invalid_token"',
-  });
-};
+async function callerOfToken({ database, now }: Surroundings, authorization = ''): Promise<Caller | null> {
+  const token = BEARER.exec(authorization)?.groups?.['token'] ?? '';
+  const holder = TOKEN.test(token) ? await findTokenHolder(database, token, now()) : null;
+  return holder && tokenCaller(holder);
+}
+
+/** The person of a session that has not ended; null for any other secret. */
+export async function callerOfSession({ database, now }: Surroundings, secret: string): Promise<Extract<Caller, { kind: 'session' }> | null> {
+  const holder = await findSessionHolder(database, secret, now());
+  return holder && sessionCaller(holder, secret);
+}

@@ -29,9 +29,9 @@ export function errorResponse({ logger }: Pick<ApiDependencies, 'logger'>): Erro
   };
 }
 
-function send(response: Response, { status, message, headers }: ApiError): void {
+function send(response: Response, { status, message, headers, fields }: ApiError): void {
   const { requestId } = contextOf(response);
-  response.status(status).set(headers).json({ error: message, ...(requestId !== undefined && { request_id: requestId }) });
+  response.status(status).set(headers).json({ error: message, ...(requestId !== undefined && { request_id: requestId }), ...fields });
 }
 
 function answerTo(error: unknown): ApiError {

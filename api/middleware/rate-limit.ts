@@ -5,6 +5,7 @@ import { PLAN_LIMITS, PLANS } from '../../core/plans.ts';
 import type { Database } from '../../models/database.ts';
 import type { QueueBackend } from '../../queues/connection.ts';
 import { ApiError } from '../api-error.ts';
+import type { Caller } from '../caller.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
 /** Where all processes of the API count together. */
@@ -15,20 +16,28 @@ const WINDOW_SECONDS = 60;
 /** Anonymous requests are counted per address: enough for a whole office behind one, too few for guessing tokens. */
 const ANONYMOUS_LIMIT = 600;
 
+/** A person's requests, on any plan: one page of the console is a dozen of them. */
+const PERSON_LIMIT = 600;
+
 /** Whom a request is counted for, and how many a minute there may be. */
 type Count = { key: string; limit: number };
 
-/** Counts each request before any other work is done for it, per token over all processes (D-04). */
+/** Counts each request before any other work is done for it, per token or person over all processes (D-04). */
 export function rateLimit(store: RateLimitStore): RequestHandler {
   return limitRequests(store, {
-    limits: PLANS.map((plan) => PLAN_LIMITS[plan].requestsPerMinute),
-    countOf: ({ caller }) => (caller === undefined ? null : { key: `token:${caller.tokenId}`, limit: PLAN_LIMITS[caller.plan].requestsPerMinute }),
+    limits: [PERSON_LIMIT, ...PLANS.map((plan) => PLAN_LIMITS[plan].requestsPerMinute)],
+    countOf: ({ caller }) => (caller === undefined ? null : countOfCaller(caller)),
   });
+}
+
+function countOfCaller(caller: Caller): Count {
+  if (caller.kind === 'session') return { key: `user:${caller.user.id}`, limit: PERSON_LIMIT };
+  return { key: `token:${caller.tokenId}`, limit: PLAN_LIMITS[caller.plan].requestsPerMinute };
 }
 
 /** Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its address. */
 export function limitRequests(store: RateLimitStore, { limits, countOf }: { limits: readonly number[]; countOf: (context: RequestContext) => Count | null }): RequestHandler {
-  const limiters = new Map([...new Set([ANONYMOUS_LIMIT, ...limits])].map((limit) => [limit, createLimiter(store, limit)]));
+  const limiters = new Map([...new Set([ANONYMOUS_LIMIT, ...limits])].map((limit) => [limit, limiterOf(store, limit)]));
   return async (request, response, next) => {
     const { key, limit } = countOf(contextOf(response)) ?? { key: `address:${request.ip ?? ''}`, limit: ANONYMOUS_LIMIT };
     const { isAllowed, count } = await consume(limiters.get(limit), key);
@@ -57,13 +66,17 @@ function setHeaders(response: Response, limit: number, count: RateLimiterRes): n
   return seconds;
 }
 
-function createLimiter(store: RateLimitStore, limit: number): RateLimiterAbstract {
+function limiterOf(store: RateLimitStore, limit: number): RateLimiterAbstract {
   // A key that is over its limit is refused from memory for the rest of the window: a caller in a loop costs no query.
-  const options = { points: limit, duration: WINDOW_SECONDS, keyPrefix: 'spotcheck-rate', inMemoryBlockOnConsumed: limit + 1 };
+  return createLimiter(store, { points: limit, duration: WINDOW_SECONDS, keyPrefix: 'spotcheck-rate', inMemoryBlockOnConsumed: limit + 1 });
+}
+
+/** Counts `points` within `duration` seconds for each key, over all processes of the installation. */
+export function createLimiter(store: RateLimitStore, options: { points: number; duration: number; keyPrefix: string; inMemoryBlockOnConsumed?: number }): RateLimiterAbstract {
   if (store.kind === 'postgres') {
     return new RateLimiterPostgres({ ...options, storeClient: store.pool, storeType: 'pool', tableName: 'rate_limits', tableCreated: true, clearExpiredByTimeout: true });
   }
   // Redis may be away while the API works on: each process then counts for itself.
-  const insuranceLimiter = new RateLimiterMemory({ points: limit, duration: WINDOW_SECONDS, keyPrefix: options.keyPrefix });
+  const insuranceLimiter = new RateLimiterMemory({ points: options.points, duration: options.duration, keyPrefix: options.keyPrefix });
   return new RateLimiterRedis({ ...options, storeClient: store.client, rejectIfRedisNotReady: true, insuranceLimiter });
 }

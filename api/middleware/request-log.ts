@@ -21,21 +21,23 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const { requestId, caller, agent, route = 'unknown' } = contextOf(response);
+      const { requestId, caller, agent, route = 'unknown', isStream = false } = contextOf(response);
       const durationMs = performance.now() - startedAt;
       const isAborted = !response.writableFinished;
-      durations.observe({ method: request.method, route, status: String(response.statusCode) }, durationMs / 1000);
+      // How long somebody watched is no time that an answer took.
+      if (!isStream) durations.observe({ method: request.method, route, status: String(response.statusCode) }, durationMs / 1000);
       logger.info(
         {
           request_id: requestId,
           method: request.method,
           route,
           status: response.statusCode,
-          outcome: isAborted ? 'aborted' : 'answered',
+          outcome: isStream ? 'streamed' : isAborted ? 'aborted' : 'answered',
           duration_ms: Math.round(durationMs * 10) / 10,
           tenant_id: caller?.tenantId ?? agent?.tenantId,
           agent_id: agent?.id,
-          token_id: caller?.tokenId,
+          token_id: caller?.kind === 'token' ? caller.tokenId : undefined,
+          user_id: caller?.kind === 'session' ? caller.user.id : undefined,
         },
         'request.completed',
       );

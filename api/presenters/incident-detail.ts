@@ -68,11 +68,12 @@ function presentEvidence({ sourceId, sourceName, atMs, verdict, cause, reason, h
     http_status: httpStatus,
     latency_ms: latencyMs,
     phases: phases && presentPhases(phases),
-    answer: answer && presentAnswer(answer),
+    answer: answer && presentSeenAnswer(answer),
   };
 }
 
-function presentAnswer({ status, headers, body, bodyWithheld }: SeenAnswer): Wire['SeenAnswer'] {
+/** An answer of a target, as far as it is kept. */
+export function presentSeenAnswer({ status, headers, body, bodyWithheld }: SeenAnswer): Wire['SeenAnswer'] {
   return { status, headers, body, body_withheld: bodyWithheld ?? null };
 }
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/plans.ts';
-import { countOwnAgents, createAgent, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents.ts';
+import { createAgentWithin, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
@@ -58,11 +58,9 @@ async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: st
   return await withDatabase(async ({ database, environment, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const limit = PLAN_LIMITS[tenant.plan].ownAgents;
-    if (environment.planCountLimits && (await countOwnAgents(database, tenantId)) >= limit) {
-      throw new Refusal(`The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ${tenantId} has as many: delete one first`);
-    }
     const token = generateToken('spa');
-    const agent = await createAgent(database, { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs });
+    const agent = await createAgentWithin(database, { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs }, environment.planCountLimits ? limit : null);
+    if (agent === null) throw new Refusal(`The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ${tenantId} has as many: delete one first`);
     return { id: agent.id, token, name, region };
   });
 }

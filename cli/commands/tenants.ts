@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { PLANS, type Plan } from '../../core/plans.ts';
 import { hashPassword } from '../../models/password.ts';
-import { createTenant, createUser, listTenants } from '../../models/tenants.ts';
+import { createTenant, listTenants } from '../../models/tenants.ts';
+import { createUser } from '../../models/users.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
 import type { WithDatabase } from '../with-database.ts';
@@ -38,7 +39,7 @@ async function makeTenant(options: { name: string; plan: Plan; email?: string },
     if (created === null) throw new Refusal(`There is a tenant named "${name}" already`);
     const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
     const password = randomBytes(12).toString('base64url');
-    const user = await createUser(database, { id: newId('usr'), tenantId: created.id, email, passwordHash: await hashPassword(password), isOperator: false, nowMs });
+    const user = await createUser(database, { id: newId('usr'), tenantId: created.id, email, role: 'owner', passwordHash: await hashPassword(password), isOperator: false, nowMs });
     return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
   });
 }

@@ -33,6 +33,8 @@ export type WorkItem = {
   expectedStatus: string | null;
   followRedirects: boolean;
   checkSpec: WorkCheckSpec;
+  /** When somebody asked last that it be looked at out of turn, Unix seconds; absent = never. An item that differs is looked at at once, so that nobody has to read this. */
+  askedAt?: number;
   /** `WorkSecrets` as JSON in a libsodium sealed box for the agent's key, base64; absent where the monitor has none, or they are withheld. */
   sealedSecrets?: string;
   /** Why the monitor's secrets are not in the item: no key to seal them to, or another key than the one that was pinned. A result without them is no vote. */

@@ -2,18 +2,18 @@ import { AGENT_CHECKED_TYPES, HTTP_METHODS, type Assertion, type CheckTarget, ty
 import { hexPayload, resolvePayload } from './work-payload.ts';
 import type { WorkCheckSpec, WorkItem, WorkSecrets, WorkType } from './wire.ts';
 
-/** A monitor as far as an agent's work says it; its secrets go another way. */
-export type AssignedMonitor = { monitorId: string; intervalSeconds: number; settings: Omit<CheckTarget, 'secrets'> };
+/** A monitor as far as an agent's work says it; its secrets go another way. `askedAt`: when somebody asked last that it be looked at out of turn, Unix seconds; null = never. */
+export type AssignedMonitor = { monitorId: string; intervalSeconds: number; settings: Omit<CheckTarget, 'secrets'>; askedAt: number | null };
 
 type WorkSpecPart = (settings: AssignedMonitor['settings']) => WorkCheckSpec | null;
 
 /** What a monitor is to the agent that checks it, without secrets; null where no agent checks its type, or its payload does not fit its encoding. */
-export function workItemOf({ monitorId, intervalSeconds, settings }: AssignedMonitor, sourceKey: string): WorkItem | null {
+export function workItemOf({ monitorId, intervalSeconds, settings, askedAt }: AssignedMonitor, sourceKey: string): WorkItem | null {
   const type = workTypeOf(settings.type);
   const checkSpec = type === null ? null : SPECS[type](settings);
   if (type === null || checkSpec === null) return null;
   const { target, timeoutMs, method, expectedStatus, followRedirects } = settings;
-  return { monitorId, sourceKey, type, target, intervalSeconds, timeoutMs, method, expectedStatus, followRedirects, checkSpec };
+  return { monitorId, sourceKey, type, target, intervalSeconds, timeoutMs, method, expectedStatus, followRedirects, checkSpec, ...(askedAt !== null && { askedAt }) };
 }
 
 /** What an agent must know beside the item, in clear: to be sealed. Null where the secret payload does not fit its encoding. */

@@ -36,8 +36,12 @@ export function judgeHttp(
   if (target.bodyMatch && !containsText(observation.body ?? '', target.bodyMatch)) {
     return { verdict: 'down', cause: 'body_mismatch', reason: `The body does not contain ${quote(target.bodyMatch)}` };
   }
-  const asserted = { answer: observation, readJson: readJsonOnce(observation), search };
-  return judgeAssertions(target.checkSpec.assertions ?? [], asserted);
+  return judgeAssertions(target.checkSpec.assertions ?? [], assertedAnswer(observation, search));
+}
+
+/** An answer as assertions are held against it; its body is read as JSON once, when the first one asks. */
+export function assertedAnswer(answer: HttpAnswered, search: PatternSearch): AssertedAnswer {
+  return { answer, readJson: readJsonOnce(answer), search };
 }
 
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };

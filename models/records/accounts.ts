@@ -9,16 +9,6 @@ export interface TenantRecord extends Model<InferAttributes<TenantRecord>, Infer
   createdAt: number;
 }
 
-/** A row of `users`: a person of the console. */
-export interface UserRecord extends Model<InferAttributes<UserRecord>, InferCreationAttributes<UserRecord>> {
-  id: string;
-  tenantId: string;
-  email: string;
-  passwordHash: string;
-  isOperator: CreationOptional<boolean>;
-  createdAt: number;
-}
-
 export type TokenScope = 'read' | 'write';
 
 /** A row of `api_tokens`; the token itself is not stored, only its fingerprint. */
@@ -40,18 +30,6 @@ export function defineTenantRecord(orm: Sequelize): ModelStatic<TenantRecord> {
     id: { type: DataTypes.TEXT, primaryKey: true },
     name: { type: DataTypes.TEXT, allowNull: false },
     plan: { type: DataTypes.TEXT, allowNull: false },
-    createdAt: { type: DataTypes.BIGINT, allowNull: false },
-  });
-}
-
-/** Maps `users` on one connection. */
-export function defineUserRecord(orm: Sequelize): ModelStatic<UserRecord> {
-  return orm.define<UserRecord>('users', {
-    id: { type: DataTypes.TEXT, primaryKey: true },
-    tenantId: { type: DataTypes.TEXT, allowNull: false },
-    email: { type: DataTypes.TEXT, allowNull: false },
-    passwordHash: { type: DataTypes.TEXT, allowNull: false },
-    isOperator: DataTypes.BOOLEAN,
     createdAt: { type: DataTypes.BIGINT, allowNull: false },
   });
 }

@@ -4,7 +4,7 @@ import { assign, type Assignment } from '../../agent/assignment.ts';
 import { createClock } from '../../agent/clock.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
-function assignment(monitorId: string, overrides: { intervalSeconds?: number; target?: string } = {}): Assignment {
+function assignment(monitorId: string, overrides: { intervalSeconds?: number; target?: string; askedAt?: number } = {}): Assignment {
   const item = { monitorId, sourceKey: 'agt_1', type: 'http', target: 'http://127.0.0.1:9/', intervalSeconds: 60, timeoutMs: 5000, method: 'GET', expectedStatus: '2xx', followRedirects: true, checkSpec: {}, ...overrides } as const;
   return assign(item, { outcome: 'opened', secrets: {} });
 }
@@ -49,6 +49,19 @@ test('a restart keeps the place: two clocks that begin at different moments tick
   });
   const [first, second] = await Promise.all(ticks);
   t.deepEqual(first, second);
+});
+
+test('work that somebody asked to have looked at is looked at once more, at once, and keeps its place', async (t) => {
+  const { clock, time, starts } = startedClock();
+  const tickMs = 1_800_000_000_000 + offsetOf('mon_1');
+  clock.assign([assignment('mon_1', { askedAt: 1 })]);
+  await time.pass(offsetOf('mon_1') + 5000);
+  for (let pull = 0; pull < 2; pull += 1) {
+    clock.assign([assignment('mon_1', { askedAt: 2 })]);
+    await time.pass(1000);
+  }
+  await time.pass(60_000);
+  t.deepEqual(starts.slice(1).map(({ atMs }) => atMs), [tickMs, tickMs + 5000, tickMs + 60_000]);
 });
 
 test('new work whose tick is within two seconds waits for it', async (t) => {

@@ -105,6 +105,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       telegramBot: 'bot_of_the_test',
       sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
       readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
+      runTrial: async () => ({ verdict: 'up', cause: null, reason: null, latencyMs: 12, httpStatus: null, phases: null, answer: null, certificate: null, conditions: [], facts: [] }),
       submitResults: async (results) => void submittedResults.push(...results),
       isQueueReachable: async () => true,
       stopping: new AbortController().signal,
@@ -176,11 +177,22 @@ export async function send(url: string, { method, body, headers }: { method: str
     headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
-  const text = await response.text();
+  const text = await textOf(response);
   const problem = problemOf({ method, path: new URL(url).pathname, status: response.status, contentType: response.headers.get('content-type'), body: text });
   if (problem !== null) throw new Error(`${method} ${url} was answered with ${response.status}, and not as described: ${problem}: ${text}`);
   const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
   return { status: response.status, headers: response.headers, text, json: isJson && text !== '' ? JSON.parse(text) : {} };
+}
+
+/** The whole body; of a stream of events, which has no end, what comes up to its first one. */
+async function textOf(response: Response): Promise<string> {
+  if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return await response.text();
+  let text = '';
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (text.includes('event: ')) break;
+  }
+  return text;
 }
 
 /** The status and the whole error shape of an answer: a text, and the id that the header carries too (D-03). */

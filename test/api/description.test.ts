@@ -27,6 +27,16 @@ test('every described operation below /v1 is routed where the description says',
   t.deepEqual(routed.toSorted(), described.toSorted());
 });
 
+test('an operation is for people alone just where a session is the only way to be let in', async (t) => {
+  const { paths } = await readDescription();
+  const operations = Object.values(paths).filter(({ servers }) => servers === undefined).flatMap((item) => METHODS.flatMap((method) => item[method] ?? []));
+  const forPeople = operations.filter((operation) => operation['x-caller'] === 'session').map(({ operationId }) => operationId);
+  const bySession = operations.filter(({ security = [{ token: [] }] }) => security.length > 0 && security.every((way) => 'session' in way)).map(({ operationId }) => operationId);
+  t.true(forPeople.length > 10);
+  t.deepEqual(forPeople.toSorted(), bySession.toSorted());
+  t.deepEqual(operations.filter((operation) => operation['x-role'] !== undefined && operation['x-caller'] !== 'session').map(({ operationId }) => operationId), []);
+});
+
 test('it is served without a token at the root and below /v1, with the addresses of this installation', async (t) => {
   const { anonymous, url } = t.context.api;
   const root = await anonymous('GET', '/openapi.json');

@@ -8,22 +8,26 @@ import { QUEUE_BOARD_PATH, queueBoardLogin } from '../../api/queue-board-login.t
 import { errorResponse } from '../../api/middleware/error-response.ts';
 import { requestId } from '../../api/middleware/request-id.ts';
 import { hashPassword } from '../../models/password.ts';
-import { createUser } from '../../models/tenants.ts';
+import { createUser } from '../../models/users.ts';
 import { startCheck } from '../../workers/processes/check.ts';
 import { startEvaluate } from '../../workers/processes/evaluate.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
+import { endSession } from '../../models/sessions.ts';
+import { addPerson } from './person.ts';
 import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
 
-type Board = { runtime: TestRuntime; get: (path: string, credentials?: string) => Promise<Response> };
+const PUBLIC_URL = 'http://spotcheck.example';
+
+type Board = { runtime: TestRuntime; url: string; get: (path: string, credentials?: string) => Promise<Response> };
 
 async function openBoard(t: ExecutionContext, backend?: QueueBackend): Promise<Board> {
   const runtime = await openTestRuntime(t, backend);
   const { database, queues, now, newId, log } = runtime;
   const app = express();
   app.use(requestId({ makeId: newId }));
-  app.use(QUEUE_BOARD_PATH, queueBoardLogin({ database, password: 'board-password', now }), loadQueueBoard({ database, queues, now }));
+  app.use(QUEUE_BOARD_PATH, queueBoardLogin({ database, password: 'board-password', publicUrl: PUBLIC_URL, now }), loadQueueBoard({ database, queues, now }));
   app.use(errorResponse({ logger: log }));
   const server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -34,7 +38,7 @@ async function openBoard(t: ExecutionContext, backend?: QueueBackend): Promise<B
   const { port } = server.address() as AddressInfo;
   const get: Board['get'] = (path, credentials) =>
     fetch(`http://127.0.0.1:${port}${QUEUE_BOARD_PATH}${path}`, credentials === undefined ? {} : { headers: { Authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } });
-  return { runtime, get };
+  return { runtime, get, url: `http://127.0.0.1:${port}` };
 }
 
 for (const backend of listQueueBackends()) {
@@ -76,11 +80,35 @@ test('operators of the console see the board with their own password, other user
   const { runtime, get } = await openBoard(t);
   const passwordHash = await hashPassword('right');
   for (const [email, isOperator] of [['operator@example.org', true], ['member@example.org', false]] as const) {
-    await createUser(runtime.database, { id: runtime.newId('usr'), tenantId: runtime.tenantId, email, passwordHash, isOperator, nowMs: Date.now() });
+    await createUser(runtime.database, { id: runtime.newId('usr'), tenantId: runtime.tenantId, email, role: 'owner', passwordHash, isOperator, nowMs: Date.now() });
   }
   t.is((await get('/', 'operator@example.org:right')).status, 200);
   t.is((await get('/', 'operator@example.org:wrong')).status, 401);
   t.is((await get('/', 'member@example.org:right')).status, 401);
+});
+
+test('operators who are signed in to the console see the board and may press its buttons, from its own pages only; other people do not', async (t) => {
+  const { runtime, url } = await openBoard(t);
+  const place = { database: runtime.database, makeId: runtime.newId, url };
+  const [operator, member] = [await addPerson(place, runtime.tenantId, { mark: 'operator', isOperator: true }), await addPerson(place, runtime.tenantId, { mark: 'member' })];
+  const ask = async (method: string, headers: Record<string, string>) => (await fetch(`${url}${QUEUE_BOARD_PATH}/api/queues`, { method, headers })).status;
+  const [cookie, others] = [{ Cookie: operator.headers['Cookie'] ?? '' }, { Cookie: member.headers['Cookie'] ?? '' }];
+  t.is(await ask('GET', cookie), 200);
+  t.is(await ask('GET', { ...cookie, Authorization: `Basic ${btoa('anyone:wrong')}` }), 200);
+  t.is(await ask('GET', others), 401);
+  // There is nothing to post to at this path, which only who is let in is told.
+  t.is(await ask('POST', { ...cookie, Origin: url }), 404);
+  t.is(await ask('POST', cookie), 401);
+  for (const Origin of ['https://evil.example', 'null']) t.is(await ask('POST', { ...cookie, Origin }), 401);
+  await endSession(runtime.database, { userId: operator.user.id, id: operator.sessionId });
+  t.is(await ask('GET', cookie), 401);
+});
+
+test('who has a second factor cannot do without it by HTTP Basic', async (t) => {
+  const { runtime, get, url } = await openBoard(t);
+  const operator = await addPerson({ database: runtime.database, makeId: runtime.newId, url }, runtime.tenantId, { isOperator: true });
+  await runtime.database.pool.query('UPDATE users SET totp_confirmed_at = 1 WHERE id = $1', [operator.user.id]);
+  t.is((await get('/', `${operator.email}:${operator.password}`)).status, 401);
 });
 
 test('after ten wrong passwords an address waits, even with the right one', async (t) => {

@@ -38,7 +38,7 @@ test('what requests are held against is a document of OpenAPI, and its operation
 });
 
 test('a path without ids goes before one whose id it could be', (t) => {
-  const operation = { get: {} };
+  const operation = { get: { operationId: 'any' } };
   const paths = { '/monitors/{id}': operation, '/monitors/{id}/checks': operation, '/monitors/summary': operation, '/monitors': operation };
   const places = listDescribedRoutes({ paths }).map(({ expressRoute }) => expressRoute);
   t.true(places.indexOf('/v1/monitors/summary') < places.indexOf('/v1/monitors/:id'), places.join(' '));
@@ -54,7 +54,7 @@ test('the schemas of every operation compile', async (t) => {
 
 test('a schema that does not compile is a fault of the request that needs it, and of no other', async (t) => {
   const broken = structuredClone(description);
-  broken.paths = { '/good': { get: {} }, '/bad': { get: { parameters: [{ name: 'limit', in: 'query', schema: { type: 'no such type' } }] } } };
+  broken.paths = { '/good': { get: { operationId: 'good' } }, '/bad': { get: { operationId: 'bad', parameters: [{ name: 'limit', in: 'query', schema: { type: 'no such type' } }] } } };
   const steps = validation(broken);
   const [bad, good] = listDescribedRoutes(broken);
   if (bad === undefined || good === undefined) throw new Error('Two operations were described');

@@ -2,7 +2,9 @@ import anyTest, { type TestFn } from 'ava';
 import { readDescription } from '../../api/description.ts';
 import { revokeAgent } from '../../models/agents.ts';
 import { createApiToken, generateToken, revokeApiToken } from '../../models/api-tokens.ts';
+import { endSession, generateSessionSecret } from '../../models/sessions.ts';
 import { agentCaller } from '../api/agent-caller.ts';
+import { addPerson } from '../api/person.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';
 import { connectInProcess, type InProcessAnswer, type InProcessRequest } from '../helpers/in-process.ts';
@@ -16,7 +18,9 @@ const listDescribed = async () => listOperations((await readDescription()) as un
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'QUERY'];
 
-type Caller = { what: string; bearer: string | null; token: 'api' | 'agent'; status: 401 | 403; writesOnly?: true };
+type Caller = { what: string; headers: Record<string, string>; token: 'api' | 'agent' | 'session'; status: 401 | 403; writesOnly?: true };
+
+const bearing = (bearer: string | null): Record<string, string> => (bearer === null ? {} : { Authorization: `Bearer ${bearer}` });
 
 /** Everybody who is not let in. */
 async function listStrangers(api: ApiServer): Promise<Caller[]> {
@@ -32,17 +36,49 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
   const [expired, ended] = [await issue(Math.floor(Date.now() / 1000)), await issue(null)];
   await revokeApiToken(api.database, ended.id, Date.now());
   const anywhere: [string, string | null][] = [['no token', null], ['an empty one', ''], ['two', `${account.ownerToken} ${account.ownerToken}`], ['a guess', generateToken('spk')], ['a guess at an agent\'s', generateToken('spa')]];
+  const withTokens: [string, string, Caller['token'], 401 | 403, true?][] = [
+    ['an expired token', expired.token, 'api', 401],
+    ['a revoked token', ended.token, 'api', 401],
+    ['an agent\'s token', agent.token, 'api', 401],
+    ['an agent\'s token under the other prefix', agent.token.replace('spa_', 'spk_'), 'api', 401],
+    ['a read-only token', account.readerToken, 'api', 403, true],
+    ['an API token', account.ownerToken, 'agent', 401],
+    ['an API token under the other prefix', account.ownerToken.replace('spk_', 'spa_'), 'agent', 401],
+    ['the token of a revoked agent', revoked.token, 'agent', 401],
+    ['the token of a deleted agent', deleted.token, 'agent', 401],
+    ['an API token', account.ownerToken, 'session', 403],
+    ['an agent\'s token', agent.token, 'session', 401],
+  ];
   return [
-    ...anywhere.flatMap(([what, bearer]) => (['api', 'agent'] as const).map((token): Caller => ({ what, bearer, token, status: 401 }))),
-    { what: 'an expired token', bearer: expired.token, token: 'api', status: 401 },
-    { what: 'a revoked token', bearer: ended.token, token: 'api', status: 401 },
-    { what: 'an agent\'s token', bearer: agent.token, token: 'api', status: 401 },
-    { what: 'an agent\'s token under the other prefix', bearer: agent.token.replace('spa_', 'spk_'), token: 'api', status: 401 },
-    { what: 'a read-only token', bearer: account.readerToken, token: 'api', status: 403, writesOnly: true },
-    { what: 'an API token', bearer: account.ownerToken, token: 'agent', status: 401 },
-    { what: 'an API token under the other prefix', bearer: account.ownerToken.replace('spk_', 'spa_'), token: 'agent', status: 401 },
-    { what: 'the token of a revoked agent', bearer: revoked.token, token: 'agent', status: 401 },
-    { what: 'the token of a deleted agent', bearer: deleted.token, token: 'agent', status: 401 },
+    ...anywhere.flatMap(([what, bearer]) => (['api', 'agent', 'session'] as const).map((token): Caller => ({ what, headers: bearing(bearer), token, status: 401 }))),
+    ...withTokens.map(([what, bearer, token, status, writesOnly]): Caller => ({ what, headers: bearing(bearer), token, status, ...(writesOnly && { writesOnly }) })),
+    ...(await listPeople(api, account.tenantId)),
+  ];
+}
+
+/** People who are not signed in any more, may not do it, or whose request may be another page's. */
+async function listPeople(api: ApiServer, tenantId: string): Promise<Caller[]> {
+  const [owner, viewer, gone, idle, old] = [await addPerson(api, tenantId), await addPerson(api, tenantId, { role: 'viewer' }), await addPerson(api, tenantId), await addPerson(api, tenantId), await addPerson(api, tenantId)];
+  await endSession(api.database, { userId: gone.user.id, id: gone.sessionId });
+  await api.database.pool.query('UPDATE sessions SET last_seen_at = last_seen_at - 14 * 86400 WHERE id = $1', [idle.sessionId]);
+  await api.database.pool.query('UPDATE sessions SET created_at = created_at - 90 * 86400 WHERE id = $1', [old.sessionId]);
+  const cookie = { Cookie: owner.headers['Cookie'] ?? '' };
+  const csrf = { 'X-CSRF-Token': owner.headers['X-CSRF-Token'] ?? '' };
+  const anywhere: [string, Record<string, string>, 401 | 403, true?][] = [
+    ['a session that was ended', gone.headers, 401],
+    ['a session of a fortnight ago', idle.headers, 401],
+    ['a session of 90 days ago', old.headers, 401],
+    ['a guess at a session', { Cookie: `spotcheck=${generateSessionSecret()}`, ...csrf }, 401],
+    ['two sessions', { ...owner.headers, Cookie: `${cookie.Cookie}; ${viewer.headers['Cookie']}` }, 401],
+    ['an invalid token beside a session', { ...owner.headers, ...bearing(generateToken('spk')) }, 401],
+    ['a session without its CSRF token', cookie, 403, true],
+    ['a session with the CSRF token of another one', { ...cookie, 'X-CSRF-Token': viewer.headers['X-CSRF-Token'] ?? '' }, 403, true],
+    ['a session from another site', { ...owner.headers, Origin: 'https://evil.example' }, 403, true],
+    ['a session from nowhere', { ...owner.headers, Origin: 'null' }, 403, true],
+  ];
+  return [
+    ...anywhere.flatMap(([what, headers, status, writesOnly]) => (['api', 'session'] as const).map((token): Caller => ({ what, headers, token, status, ...(writesOnly && { writesOnly }) }))),
+    { what: 'the session of a viewer', headers: viewer.headers, token: 'api', status: 403, writesOnly: true },
   ];
 }
 
@@ -52,8 +88,8 @@ function exampleOf({ method, path, parameters, body }: DescribedOperation, ids: 
   return { method, path: filled, ...(body !== null && { body: JSON.stringify(body.example), headers: { 'Content-Type': 'application/json' } }) };
 }
 
-function withBearer(request: InProcessRequest, bearer: string | null): InProcessRequest {
-  return { ...request, headers: { ...request.headers, ...(bearer !== null && { Authorization: `Bearer ${bearer}` }) } };
+function as(request: InProcessRequest, headers: Record<string, string>): InProcessRequest {
+  return { ...request, headers: { ...request.headers, ...headers } };
 }
 
 test.serial('no operation lets in who has no token, one that has ended, one of the other kind, or, to write, one that only reads; nothing is changed', async (t) => {
@@ -65,21 +101,23 @@ test.serial('no operation lets in who has no token, one that has ended, one of t
   const before = await listRows(api);
   let refused = 0;
   for (const operation of (await listDescribed()).filter(({ token }) => token !== null)) {
-    for (const { what, bearer, status, writesOnly } of strangers.filter(({ token }) => token === operation.token)) {
+    // All of them call from one address, which is good for so many requests a minute.
+    await api.database.pool.query('DELETE FROM rate_limits');
+    for (const { what, headers, status, writesOnly } of strangers.filter(({ token }) => token === operation.token)) {
       if (writesOnly && operation.method === 'GET') continue;
-      const answer = await send(withBearer(exampleOf(operation, ids), bearer));
+      const answer = await send(as(exampleOf(operation, ids), headers));
       t.is(answer.status, status, `${operation.id} with ${what}: ${answer.text}`);
-      t.regex(answer.text, /^\{"error":"[^"]*(?:token|Authorization)[\s\S]*","request_id":"req_\w+"\}$/, operation.id);
+      t.regex(answer.text, /^\{"error":"[^"]*(?:[Tt]oken|Authorization|signed in|role|Origin)[\s\S]*","request_id":"req_\w+"\}$/, operation.id);
       refused += 1;
     }
   }
-  t.true(refused > 300);
+  t.true(refused > 700);
   t.deepEqual((await listRows(api)).filter((row) => !row.startsWith('api_tokens ')).toSorted(), before.filter((row) => !row.startsWith('api_tokens ')).toSorted());
 });
 
 test.serial('a method that is not described for a path does nothing: 405 that names the others, or 404', async (t) => {
   const { api } = t.context;
-  const { ids, account, agent } = await furnishAccount(api, 'methods');
+  const { ids, account, agent, person } = await furnishAccount(api, 'methods');
   const { send, close } = connectInProcess(api.server);
   t.teardown(close);
   const before = await listRows(api);
@@ -89,7 +127,7 @@ test.serial('a method that is not described for a path does nothing: 405 that na
     const described = new Set(operations.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
     if (first === undefined || path.startsWith('/ping/')) continue;
     for (const method of METHODS.filter((candidate) => !described.has(candidate))) {
-      const answer = await send(withBearer({ ...exampleOf(first, ids), method }, first.token === 'agent' ? agent.token : account.ownerToken));
+      const answer = await send(as({ ...exampleOf(first, ids), method }, first.token === 'session' ? person.headers : bearing(first.token === 'agent' ? agent.token : account.ownerToken)));
       t.true(isRefusal(answer, described), `${method} ${path}: ${answer.status} ${answer.text}`);
     }
   }

@@ -1,6 +1,7 @@
 import { buildTestMessage } from '../../core/envelope.ts';
 import { buildReport, reportMonitor } from '../../core/report/build.ts';
 import { periodAround } from '../../core/report/periods.ts';
+import { createApiToken, generateToken } from '../../models/api-tokens.ts';
 import { createChannel } from '../../models/channels.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
 import { insertTransitions } from '../../models/history.ts';
@@ -9,13 +10,15 @@ import { insertReport } from '../../models/reports.ts';
 import { runOn } from '../../models/sql.ts';
 import { agentCaller, type AgentCaller } from '../api/agent-caller.ts';
 import type { Account, ApiServer } from '../api/api-server.ts';
+import { addPerson, addSession, type Person } from '../api/person.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
+import type { DescribedOperation } from '../helpers/described-operations.ts';
 
 /** What an account can have an id of. */
-export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report';
+export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report' | 'session' | 'api_token';
 
 /** An account that has something of every kind. */
-export type Furnished = { account: Account; agent: AgentCaller; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
+export type Furnished = { account: Account; agent: AgentCaller; person: Person; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
 
 const START_MS = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
 const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
@@ -30,13 +33,22 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const delivery = await addDelivery(api, account, { channel, monitor, mark });
   const { incident, note } = await addIncident(api, account, { monitor, agent, mark });
   const report = await addReport(api, account, { monitor, mark });
+  const person = await addPerson(api, account.tenantId, { mark });
+  const { sessionId } = await addSession(api, person.user, mark);
+  const apiToken = await addToken(api, account, mark);
   const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [account.tenantId]);
   return {
     account,
     agent,
-    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report] },
+    person,
+    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report], session: [sessionId], api_token: [apiToken] },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
+}
+
+/** What somebody of an account sends with a request for an operation, to be let in. */
+export function headersOf({ account, agent, person }: Furnished, token: DescribedOperation['token']): Record<string, string> {
+  return token === 'session' ? person.headers : { Authorization: `Bearer ${token === 'agent' ? agent.token : account.ownerToken}` };
 }
 
 /** One that its own agent watches too, one that waits for pings, and one that others can depend on. */
@@ -62,6 +74,12 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
     ids.push(String(json['id']));
   }
   return ids;
+}
+
+async function addToken({ database, makeId }: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
+  const id = makeId('tok');
+  await createApiToken(database, { id, tenantId, name: `token ${mark}`, token: generateToken('spk'), scopes: ['read'], expiresAt: null, nowMs: START_MS }, 10);
+  return id;
 }
 
 async function addChannel(api: ApiServer, { tenantId }: Account, mark: string): Promise<string> {

@@ -5,7 +5,9 @@ import type { Client } from 'pg';
 import { rotateKeys } from '../../cli/key-rotation.ts';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { beginSecondFactor, findSecondFactor } from '../../models/second-factor.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
+import { findUserByEmail } from '../../models/users.ts';
 import { readAllRows } from '../helpers/all-rows.ts';
 import { runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -91,13 +93,17 @@ test('every secret is sealed anew under a running service, through a kill and be
 
   // As it was before the new key: what the service has made so far is sealed with the old one.
   const before = openDatabase({ databaseUrl, secrets: boxOf(OLD, NEW), poolSize: 1 });
+  const person = await findUserByEmail(before, 'admin@localhost');
+  const early = openDatabase({ databaseUrl, secrets: boxOf(NEW), poolSize: 1 });
+  t.true(await beginSecondFactor(early, person?.id ?? '', 'TOTPSECRET'));
+  await closeDatabase(early);
   const turnedBack = await rotateKeys(before, { nowMs: Date.now(), onProgress: () => {} });
-  t.deepEqual(turnedBack.resealed, { monitor_secrets: 2, webhook_url: 1, signing_secret: 1, previous_secret: 1, slack_webhook: 1 });
+  t.deepEqual(turnedBack.resealed, { monitor_secrets: 2, webhook_url: 1, signing_secret: 1, previous_secret: 1, slack_webhook: 1, totp_secret: 1 });
   await withClient(databaseUrl, async (client) => {
     const { rows } = await client.query<{ tenant_id: string }>('SELECT tenant_id FROM monitors LIMIT 1');
     await addCrowd(client, rows[0]?.tenant_id ?? '', OLD);
   });
-  t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 6 });
+  t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 7 });
 
   const refusal = (complaint: RegExp, { status: code, stdout, stderr }: CommandResult) => {
     t.deepEqual([code, stdout], [1, ''], stderr);
@@ -106,7 +112,7 @@ test('every secret is sealed anew under a running service, through a kill and be
   refusal(/^A running process has the key "k2" but seals with another one: [^\n]+\n$/, await rotate());
   await closeDatabase(before);
   refusal(/^A running process does not have the key "k3", [^\n]+\n$/, await rotate(ringOf(UNKNOWN, NEW, OLD)));
-  t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 6 }, 'refused before anything was changed');
+  t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 7 }, 'refused before anything was changed');
 
   await withClient(databaseUrl, async (client) => {
     await client.query('BEGIN');
@@ -137,14 +143,17 @@ test('every secret is sealed anew under a running service, through a kill and be
   t.is(again.status, 1, again.stderr);
   t.regex(again.stderr, /1 secret stays as it is, because no key of SECRET_KEYS opens what was sealed with "k0"/);
   t.like(JSON.parse(again.stdout), { key: 'k2', unopened: [{ kind: 'monitor_secrets', id: 'mon_crowd0007', key: 'k0' }], needed: [], not_needed: ['k1'] });
-  t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 5, k0: 1 });
+  t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 6, k0: 1 });
 
   await withClient(databaseUrl, (client) => client.query(`DELETE FROM monitors WHERE id = 'mon_crowd0007'`));
   const nothing = await rotate();
   t.is(nothing.status, 0, nothing.stderr);
-  const none = { monitor_secrets: 0, webhook_url: 0, signing_secret: 0, previous_secret: 0, slack_webhook: 0 };
-  t.like(JSON.parse(nothing.stdout), { resealed: none, sealed: { ...none, monitor_secrets: CROWD + 1, webhook_url: 1, signing_secret: 1, previous_secret: 1, slack_webhook: 1 }, unopened: [] });
+  const none = { monitor_secrets: 0, webhook_url: 0, signing_secret: 0, previous_secret: 0, slack_webhook: 0, totp_secret: 0 };
+  t.like(JSON.parse(nothing.stdout), { resealed: none, sealed: { ...none, monitor_secrets: CROWD + 1, webhook_url: 1, signing_secret: 1, previous_secret: 1, slack_webhook: 1, totp_secret: 1 }, unopened: [] });
 
+  const late = openDatabase({ databaseUrl, secrets: boxOf(NEW), poolSize: 1 });
+  t.is((await findSecondFactor(late, person?.id ?? ''))?.secret, 'TOTPSECRET');
+  await closeDatabase(late);
   t.is(await installation.service.program.stop(), 0);
   await installation.restart({ SECRET_KEYS: ringOf(NEW) });
   await until(() => arrived.has('/shop meanwhile') && arrived.has('/intranet patched'), PATIENCE);
@@ -156,7 +165,7 @@ test('every secret is sealed anew under a running service, through a kill and be
   const changed = await installation.service.call('PATCH', `/monitors/${intranet}`, { check_spec: { request: { secretHeaders: { 'X-Key': 'after' } } } });
   t.is(changed.status, 200, JSON.stringify(changed.json));
   await until(() => arrived.has('/intranet after'), PATIENCE);
-  t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 5 });
+  t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 6 });
 });
 
 test('whatever column holds sealed values is one that a rotation knows', async (t) => {
@@ -165,5 +174,5 @@ test('whatever column holds sealed values is one that a rotation knows', async (
   const columns = await withClient(databaseUrl, async (client) => (await client.query<{ name: string }>(
     `SELECT table_name || '.' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND column_name LIKE 'sealed%' ORDER BY 1`,
   )).rows);
-  t.deepEqual(columns.map(({ name }) => name), ['channels.sealed_previous_secret', 'channels.sealed_signing_secret', 'channels.sealed_url', 'monitors.sealed_secrets']);
+  t.deepEqual(columns.map(({ name }) => name), ['channels.sealed_previous_secret', 'channels.sealed_signing_secret', 'channels.sealed_url', 'monitors.sealed_secrets', 'users.sealed_totp_secret']);
 });

@@ -165,6 +165,9 @@ test.serial('the first token and password can be given, and each of several regi
   const board = async (credentials: string) => (await fetch(`${url}/queues`, { headers: { Authorization: `Basic ${btoa(credentials)}` } })).status;
   t.is(await board(`admin@localhost:${password}`), 200);
   t.is(await board('admin@localhost:guess'), 401);
+  const signedIn = await fetch(`${url}/v1/session`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email: 'admin@localhost', password }) });
+  t.is(signedIn.status, 201);
+  t.is((await fetch(`${url}/v1/monitors`, { headers: { Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' } })).status, 200);
 
   const agents = listOf(await call('GET', '/agents'));
   t.deepEqual(agents.map(({ region }) => region).toSorted(), ['hanoi', 'oslo']);

@@ -21,6 +21,12 @@ export const nasty: fc.Arbitrary<unknown> = fc.oneof(
 const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   target: ['https://shop.example/health', 'http://a.example:8080/?q=%20#x', 'a.example:53', '[::1]:25', '192.0.2.1', 'example.com', 'dns://192.0.2.53/example.com', 'github', 'ec2:us-east-1', 'xn--bcher-kva.example', ''],
   method: ['get', 'POST', 'oPtIoNs'],
+  email: ['@@email:0@@', '@@email:0@@', 'nobody@example.org'],
+  password: ['@@password:0@@', '@@password:0@@', '@@password:0@@', 'not the password'],
+  current: ['@@password:0@@', '@@password:0@@', 'not the password'],
+  new: ['@@password:1@@'],
+  // The first is the app's of now, the others are for when that is lost; each of them is good once.
+  code: ['@@code:0@@', '@@code:0@@', '@@code:0@@', '@@code:1@@', '@@code:2@@', '@@code:3@@', '@@code:4@@', '123456'],
   expected_status: ['200', '2xx,301', ' 2XX , 404 ,'],
   url: ['https://hooks.example/in', 'https://hooks.example:8443/a?b=c', 'http://plain.example'],
   components: [[], ['Actions'], ['ec2:us-east-1']],

@@ -31,8 +31,8 @@ export type DescribedOperation = {
   method: string;
   /** From the root of the installation, ids in braces. */
   path: string;
-  /** Whose token it asks for; null = it is open. */
-  token: 'api' | 'agent' | null;
+  /** Whose token it asks for, or that it is for people with a session; null = it is open. */
+  token: 'api' | 'agent' | 'session' | null;
   parameters: DescribedParameter[];
   /** Null where it takes none; `example` is the first of the description. */
   body: { schema: DescribedSchema; isRequired: boolean; example: unknown } | null;
@@ -83,7 +83,7 @@ function operationOf(document: Document, { path, item, method, operation }: { pa
     id: operation.operationId,
     method: method.toUpperCase(),
     path: `${base}${path}`,
-    token: security === undefined ? null : 'agentToken' in security ? 'agent' : 'api',
+    token: security === undefined ? null : 'agentToken' in security ? 'agent' : 'session' in security ? 'session' : 'api',
     parameters: parameters.map((parameter) => ({ name: parameter.name, in: parameter.in, required: parameter.required ?? false, schema: resolveIn(document, parameter.schema) })),
     body: content === undefined ? null : { schema: resolveIn(document, content.schema), isRequired: requestBody?.required ?? false, example: exampleOf(document, content.examples) },
     statuses: Object.keys(operation.responses),

@@ -7,14 +7,14 @@ export type InProcessAnswer = { status: number; headers: IncomingHttpHeaders; te
 
 /**
  * Speaks HTTP to a server of this process by way of memory: the same parser, the same application, and none of the system calls that sockets cost,
- * which are most of what a small request takes. Connections are kept.
+ * which are most of what a small request takes. Connections are kept. `address` is where the server takes them to come from.
  */
-export function connectInProcess(server: Server): { send: (request: InProcessRequest) => Promise<InProcessAnswer>; close: () => void } {
+export function connectInProcess(server: Server, address?: string): { send: (request: InProcessRequest) => Promise<InProcessAnswer>; close: () => void } {
   const agent = new Agent({ keepAlive: true });
   agent.createConnection = () => {
     const [ours, theirs] = duplexPair();
     // What servers and agents ask of sockets and plain streams do not have.
-    for (const side of [ours, theirs]) Object.assign(side, { setTimeout: () => side, setNoDelay: () => side, setKeepAlive: () => side, ref: () => side, unref: () => side });
+    for (const side of [ours, theirs]) Object.assign(side, { setTimeout: () => side, setNoDelay: () => side, setKeepAlive: () => side, ref: () => side, unref: () => side, remoteAddress: address });
     server.emit('connection', theirs);
     return ours;
   };
@@ -26,9 +26,17 @@ export function connectInProcess(server: Server): { send: (request: InProcessReq
       request.once('response', (response) => {
         let text = '';
         response.setEncoding('utf8');
-        response.on('data', (chunk: string) => void (text += chunk));
+        const answer = () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+        // A stream of events has no end: what comes up to its first one is the answer.
+        const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
+        response.on('data', (chunk: string) => {
+          text += chunk;
+          if (!isStream || !text.includes('event: ')) return;
+          answer();
+          request.destroy();
+        });
         response.once('error', reject);
-        response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+        response.once('end', answer);
       });
       request.end(body);
     });

@@ -22,6 +22,9 @@ export type Program = {
 /** Where nobody answers: at its start the service asks for IANA's registry, and no test may leave the machine. */
 const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 
+/** Who has an end, after which nothing of it may be left: a test, or the tests of a file together. */
+export type Ending = Pick<ExecutionContext, 'teardown'>;
+
 /** Who a program runs as and where, when it is not us in the project's root. */
 export type Circumstances = { uid?: number; gid?: number; cwd?: string };
 
@@ -32,12 +35,12 @@ export function ownEnvironment(): Record<string, string> {
 }
 
 /** Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end of the test. */
-export function startProgram(t: ExecutionContext, args: readonly string[], env: Record<string, string>): Program {
+export function startProgram(t: Ending, args: readonly string[], env: Record<string, string>): Program {
   return startProgramAs(t, { args, env });
 }
 
 /** Starts `node <args>` under other circumstances. */
-export function startProgramAs(t: ExecutionContext, { args, env, ...circumstances }: Circumstances & { args: readonly string[]; env: Record<string, string> }): Program {
+export function startProgramAs(t: Ending, { args, env, ...circumstances }: Circumstances & { args: readonly string[]; env: Record<string, string> }): Program {
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     ...circumstances,

@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { inTurn } from './in-turn.ts';
 import { prepareDataDir } from './prepared-data-dir.ts';
-import { outputMatching, startProgram, type Program } from './program.ts';
+import { outputMatching, startProgram, type Ending, type Program } from './program.ts';
 import { testDataPlace } from './test-servers.ts';
 
 /** `npm start` while it runs; `token` is empty after a start that made none. */
@@ -27,7 +27,7 @@ export async function newPreparedDataDir(t: ExecutionContext): Promise<string> {
 }
 
 /** Starts the whole service and waits until it says that it is ready. */
-export async function startService(t: ExecutionContext, env: Record<string, string>, token = ''): Promise<Service> {
+export async function startService(t: Ending, env: Record<string, string>, token = ''): Promise<Service> {
   return await inTurn(() => readyService(startProgram(t, START, { PORT: '0', ...env }), token));
 }
 

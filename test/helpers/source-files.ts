@@ -4,8 +4,8 @@ import { join, posix, relative, sep } from 'node:path';
 /** One of our files: its path from the project's root with `/`, its code without comments, and all that it imports. */
 export type SourceFile = { path: string; code: string; imports: readonly Import[] };
 
-/** `path` is set for a file of ours, `package` for a package or a `node:` module; neither for an import whose name is computed. */
-export type Import = { specifier: string; path: string | null; package: string | null };
+/** `path` is set for a file of ours, `package` for a package or a `node:` module; neither for an import whose name is computed. `isType` = nothing of it is left when the code runs. */
+export type Import = { specifier: string; path: string | null; package: string | null; isType: boolean };
 
 const COMMENT_OR_STRING = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
 /** Static imports and exports, type-only ones as well; imports for their effect; `import()`, as a value or as a type; and `require`. */
@@ -14,6 +14,7 @@ const IMPORTS = [
   /(?:^|[;}\s])import\s*(['"])(?<specifier>[^'"]+)\1/g,
   /\b(?:import|require|import\.meta\.resolve)\s*\(\s*(?:(['"])(?<specifier>[^'"]+)\1|(?=[^'"\s)]))/g,
 ];
+const TYPES_ONLY = /^\W*(?:import|export)\s+type\b/;
 const SKIPPED = new Set(['node_modules', 'coverage']);
 
 /** Reads every TypeScript file below the root, hidden and installed ones left out. */
@@ -25,11 +26,11 @@ export async function readSourceFiles(root: string): Promise<readonly SourceFile
 /** Makes a source file from its text, as if it were in the tree. */
 export function sourceFile(path: string, text: string): SourceFile {
   const code = text.replaceAll(COMMENT_OR_STRING, (_, string: string | undefined) => string ?? ' ');
-  const specifiers = IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)].map(({ groups }) => groups?.['specifier'] ?? ''));
-  return { path, code, imports: specifiers.map((specifier) => importFrom(path, specifier)) };
+  const imports = IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)].map(({ 0: statement, groups }) => ({ ...importFrom(path, groups?.['specifier'] ?? ''), isType: TYPES_ONLY.test(statement) })));
+  return { path, code, imports };
 }
 
-function importFrom(path: string, specifier: string): Import {
+function importFrom(path: string, specifier: string): Omit<Import, 'isType'> {
   if (specifier === '') return { specifier: 'a computed name', path: null, package: null };
   if (specifier.startsWith('.')) return { specifier, path: posix.join(posix.dirname(path), specifier), package: null };
   const [scope = '', name] = specifier.split('/');

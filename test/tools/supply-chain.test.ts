@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readAudit } from '../../tools/audit-report.ts';
-import { isPermitted, listLicences } from '../../tools/licence-list.ts';
+import { isPermitted, isUsable, listLicences } from '../../tools/licence-list.ts';
 import { runCommand } from '../helpers/command.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { ROOT } from '../helpers/program.ts';
@@ -45,6 +45,13 @@ for (const folder of ['.', 'tools/openapi-types']) {
 for (const [expression, permitted] of [['MIT', true], ['(MIT OR GPL-3.0)', true], ['MIT AND GPL-3.0', false], ['MIT AND (ISC OR AGPL-3.0)', true], ['GPL-3.0', false], ['SEE LICENSE IN FILE', false], ['MIT MIT', false], ['(MIT', false], ['', false]] as const) {
   test(`the licence "${expression}" ${permitted ? 'may' : 'may not'} be used`, (t) => t.is(isPermitted(expression), permitted));
 }
+
+test('what never leaves the machine of who develops may have terms for its own files; what production installs may not', (t) => {
+  t.true(isUsable({ licence: 'MPL-2.0', isForProduction: false }));
+  t.false(isUsable({ licence: 'MPL-2.0', isForProduction: true }));
+  t.false(isUsable({ licence: 'GPL-3.0', isForProduction: false }));
+  t.false(isUsable({ licence: null, isForProduction: false }));
+});
 
 test('a licence is found in the lock file, else in what is installed, in the forms of older days too, and missed where there is none', (t) => {
   const manifests: Record<string, object> = { 'node_modules/old': { licenses: [{ type: 'MIT' }, { type: 'GPL-2.0' }] }, 'node_modules/a/node_modules/odd': { license: { type: 'ISC' } } };

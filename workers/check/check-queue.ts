@@ -9,13 +9,14 @@ import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
 import { createStallWatch } from '../../probes/stall-watch.ts';
 import { LOOK_EARLY_MS } from '../../queues/looks.ts';
 import { checkQueueName } from '../../queues/names.ts';
-import type { CheckJob, LookJob } from '../../queues/payloads.ts';
+import type { RegionJob } from '../../queues/payloads.ts';
 import { phaseBeginsAt } from '../../queues/schedules.ts';
 import type { HostPort } from '../../net/host-port.ts';
 import type { Runtime } from '../runtime.ts';
 import { createCertificateNotes } from './certificate-notes.ts';
 import { createGate } from './gate.ts';
 import { createResultBatcher } from './result-batcher.ts';
+import { createTrialRunner } from './trials.ts';
 import { createChecker, createLooker, type CompletedCheck } from './run-checks.ts';
 
 /** Ticks in hand at a time: they mostly wait for their probes' moments. */
@@ -74,13 +75,15 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
   };
   const keepTicks = createChecker(dependencies);
   const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }), dependencies);
-  const work = async ({ data, id = '' }: Job<CheckJob | LookJob>) => {
+  const tryOnce = createTrialRunner({ ...dependencies, database, onCrash: (error) => log.error({ err: error }, 'trial.crashed') });
+  const work = async ({ data, id = '' }: Job<RegionJob>) => {
+    if ('trialId' in data) return await tryOnce(data);
     const outcome = await ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));
     metrics.checksDropped(outcome.dropped);
     if (outcome.checks > 0) await noteDoing('checks', now());
     return outcome;
   };
-  const worker = backend.createWorker<CheckJob | LookJob>(checkQueueName(region), work, {
+  const worker = backend.createWorker<RegionJob>(checkQueueName(region), work, {
     concurrency: JOBS_AT_ONCE,
     lockDurationMs: LOCK_MS,
     keepCompleted: KEEP_COMPLETED,

@@ -11,7 +11,7 @@ const HTTP: Settings = { type: 'http', target: 'https://nas.lan/', timeoutMs: 50
 const UDP: Settings = { ...HTTP, type: 'udp', target: 'ntp.lan:123', method: null, expectedStatus: null, followRedirects: false };
 
 function itemOf(settings: Settings): WorkItem | null {
-  return workItemOf({ monitorId: 'mon_1', intervalSeconds: 30, settings }, 'agt_1');
+  return workItemOf({ monitorId: 'mon_1', intervalSeconds: 30, settings, askedAt: null }, 'agt_1');
 }
 
 function payloadOf(payload: string, payloadEncoding?: 'utf8' | 'hex') {

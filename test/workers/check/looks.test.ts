@@ -1,4 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
+import { noScheduleChange } from '../../../core/schedule.ts';
+import { requestCheck } from '../../../models/check-request.ts';
 import { takeLooks } from '../../../models/checks.ts';
 import { findMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors.ts';
 import { listForgottenLooks } from '../../../models/schedule.ts';
@@ -22,7 +24,7 @@ async function openWatched(t: ExecutionContext, backend?: QueueBackend) {
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a monitor that is checked once an hour is looked at as soon as it is made, resumed or pointed elsewhere`, async (t) => {
+  test(`${backend.name}: a monitor that is checked once an hour is looked at as soon as it is made, resumed or pointed elsewhere, or somebody asks for it`, async (t) => {
     const { runtime, agent, regions, key } = await openWatched(t, backend);
     const target = await startTarget(t);
     const processes = [await startEvaluate(runtime), await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true })];
@@ -44,6 +46,11 @@ for (const backend of listQueueBackends()) {
     await tell();
     await isIn('down');
     t.deepEqual([target.hits('/first'), target.hits('/second')], [2, 1]);
+    target.health.status = 200;
+    const asked = await requestCheck(runtime.database, key(id));
+    await runtime.queues.applyScheduleChange({ ...noScheduleChange(), looks: asked!.sources.map(({ agentNo }) => agentNo) }, regions);
+    await isIn('up');
+    t.is(target.hits('/second'), 2);
   });
 }
 

@@ -1,0 +1,40 @@
+import type { RequestHandler } from 'express';
+import { noScheduleChange } from '../../core/schedule.ts';
+import { requestCheck, type CheckRequest } from '../../models/check-request.ts';
+import { conflict, notFound } from '../api-error.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import { announceSchedule } from '../schedule-news.ts';
+import type { components } from '../schema.generated.ts';
+
+/** `POST /monitors/{id}/check` */
+export function requestCheckHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { database, now, turns } = dependencies;
+  return async (request, response) => {
+    const { tenantId } = callerOf(response);
+    const id = idOf(request);
+    await turns.take('check', `${tenantId} ${id}`);
+    const nowMs = now();
+    const asked = await requestCheck(database, { tenantId, id, nowMs });
+    if (asked === null) throw notFound('monitor', id);
+    if (asked.sources.length === 0) throw conflict(whyNot(asked));
+    announceSchedule(dependencies, { ...noScheduleChange(), looks: asked.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo) });
+    response.status(202).json(presentRequest(id, asked, nowMs));
+  };
+}
+
+function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): components['schemas']['CheckRequested'] {
+  return {
+    id,
+    requested_at: Math.floor(nowMs / 1000),
+    // The service itself is no agent that customers meet.
+    sources: sources.filter(({ kind }) => kind !== 'service').map(({ agentId, state, inability }) => ({ id: agentId, state, ...(inability !== null && { reason: inability }) })),
+  };
+}
+
+function whyNot({ monitor: { type, enabled, target } }: CheckRequest): string {
+  if (type === 'heartbeat') return 'a heartbeat waits for pings and is not checked: send it one';
+  if (!enabled) return 'the monitor is paused: resume it first';
+  if (target === '') return 'the monitor has no target yet: give it one first';
+  return 'the monitor has no agents to check it: choose some first';
+}

@@ -1,0 +1,54 @@
+import type { RequestHandler } from 'express';
+import { PLAN_LIMITS } from '../../core/plans.ts';
+import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/agents.ts';
+import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
+import { ApiError, badRequest, notFound } from '../api-error.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { writeInstallCommand } from '../install-command.ts';
+import { requirePlainName } from '../plain-name.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+
+type AgentCreate = components['schemas']['AgentCreate'];
+
+/** `POST /agents` */
+export function createAgentHandler({ database, makeId, now, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const { tenantId, plan } = callerOf(response);
+    const { name, region = null } = request.body as AgentCreate;
+    const token = generateToken('spa');
+    const { ownAgents } = PLAN_LIMITS[plan];
+    const agent = await createAgentWithin(
+      database,
+      {
+        id: makeId('agt'),
+        tenantId,
+        name: requirePlainName('name', name),
+        region: region === null ? null : requirePlainName('region', region),
+        tokenFingerprint: fingerprintOf(token),
+        nowMs: now(),
+      },
+      config.planCountLimits ? ownAgents : null,
+    );
+    if (agent === null) throw badRequest(`the ${plan} plan allows at most ${ownAgents === 1 ? '1 agent' : `${ownAgents} agents`} of your own, and this account has as many: delete one first`);
+    response.setHeader('Cache-Control', 'no-store');
+    response.status(201).json({ id: agent.id, name: agent.name, region: agent.region, ...tokenAnswer(config, token) });
+  };
+}
+
+/** `POST /agents/{id}/rotate` */
+export function rotateAgentTokenHandler({ database, config }: ApiDependencies): RequestHandler {
+  return async (request, response) => {
+    const id = idOf(request);
+    const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
+    if (agent?.kind === 'first_party') throw new ApiError(403, `agent ${id} is shared by everyone, and its token is not yours to change`);
+    const token = generateToken('spa');
+    if (agent === null || !(await rotateAgentToken(database, id, fingerprintOf(token)))) throw notFound('agent', id);
+    response.setHeader('Cache-Control', 'no-store');
+    response.json(tokenAnswer(config, token));
+  };
+}
+
+function tokenAnswer({ publicUrl }: ApiDependencies['config'], token: string): components['schemas']['AgentToken'] {
+  return { token, install_command: writeInstallCommand({ publicUrl, token }) };
+}

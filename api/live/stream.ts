@@ -1,0 +1,45 @@
+import type { ServerResponse } from 'node:http';
+import { writeEvent } from './news.ts';
+
+/** A stream of events to one reader. */
+export type LiveStream = {
+  /** Says that all is well, in words that readers pass over. */
+  comment(): void;
+  /** Sends events as they are written; a reader that does not keep up is cut off. */
+  send(events: string): void;
+  /** What the reader knows is to be loaded anew; streams that are told so at once get different moments for it, `spreadMs` at most from now. */
+  reset(spreadMs: number, nowMs: number): void;
+  end(): void;
+};
+
+/** So much may wait for a reader, in bytes; more is of somebody who does not read, and who comes back by itself when it does. */
+const MOST_WAITING_BYTES = 512 * 1024;
+
+/** A reader whose stream ends comes back after this and up to as long again, in milliseconds: those of a process that stops do not all come at once. */
+const RETRY_MS = 1000;
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  // Proxies neither keep nor rewrite it, and do not wait until they have a buffer full (the last one is nginx's own).
+  'Cache-Control': 'no-store, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
+/** Begins the answer that is a stream. `onCut` is told of a reader that did not keep up. */
+export function openStream(response: ServerResponse, { onCut }: { onCut: () => void }): LiveStream {
+  response.writeHead(200, HEADERS);
+  response.write(`retry: ${RETRY_MS + Math.floor(Math.random() * RETRY_MS)}\n\n`);
+  const write = (text: string) => {
+    if (response.writableEnded || response.destroyed) return;
+    response.write(text);
+    if (response.writableLength <= MOST_WAITING_BYTES) return;
+    onCut();
+    response.destroy();
+  };
+  return {
+    comment: () => write(':\n\n'),
+    send: write,
+    reset: (spreadMs, nowMs) => write(writeEvent('reset', { wait_ms: Math.floor(Math.random() * spreadMs) }, nowMs)),
+    end: () => void response.end(),
+  };
+}

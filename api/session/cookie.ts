@@ -1,0 +1,33 @@
+import type { Request, Response } from 'express';
+import { LIFETIME_SECONDS } from '../../models/sessions.ts';
+
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** The cookie of a session on one installation. */
+export type SessionCookie = {
+  /** The secret that a request brings; null where it brings none, several, or something that cannot be one. */
+  read: (request: Request) => string | null;
+  give: (response: Response, secret: string) => void;
+  take: (response: Response) => void;
+};
+
+/**
+ * Makes the cookie of an installation. By https its name begins with `__Host-`: browsers take such a one only from that very host, over TLS, for all
+ * of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one.
+ */
+export function sessionCookie(publicUrl: string): SessionCookie {
+  const isSecure = publicUrl.startsWith('https:');
+  const name = isSecure ? '__Host-spotcheck' : 'spotcheck';
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return {
+    read({ headers: { cookie = '' } }) {
+      const [secret = '', ...others] = cookie.split(';').flatMap((pair) => {
+        const [key = '', ...value] = pair.split('=');
+        return key.trim() === name ? [value.join('=').trim()] : [];
+      });
+      return others.length === 0 && SECRET.test(secret) ? secret : null;
+    },
+    give: (response, secret) => void response.append('Set-Cookie', `${name}=${secret}; Max-Age=${LIFETIME_SECONDS}; ${attributes}`),
+    take: (response) => void response.append('Set-Cookie', `${name}=; Max-Age=0; ${attributes}`),
+  };
+}

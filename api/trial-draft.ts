@@ -1,0 +1,65 @@
+import { isScheduled } from '../core/schedule.ts';
+import { readMonitorCreate, readMonitorPatch } from '../core/monitor-input/read.ts';
+import type { MonitorDraft } from '../core/monitor-input/complete.ts';
+import { isAgentChecked, type CheckTarget } from '../core/monitor.ts';
+import { listAgents } from '../models/agents.ts';
+import { findWholeMonitor } from '../models/monitors.ts';
+import { SERVICE_REGION } from '../queues/names.ts';
+import { accept, badRequest, conflict } from './api-error.ts';
+import type { Caller } from './caller.ts';
+import type { ApiDependencies } from './dependencies.ts';
+import { draftOf, loadMonitorContext, type MonitorBody } from './monitor-context.ts';
+import { isId } from './request-context.ts';
+
+/** The body of a trial that the description let pass. */
+export type TrialBody = { monitor_id?: string; region?: string; monitor?: MonitorBody };
+
+/** What is to be probed, and by the check process of which region. */
+export type ReadTrial = { target: CheckTarget; region: string };
+
+type Surroundings = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now' | 'makeId'>;
+
+/** A name is no matter of the probe: who writes a monitor may try it before it has one. */
+const UNNAMED = 'Trial';
+
+/** A shared agent that was not seen for so long does no work, in seconds: it is noted as seen every 15. */
+const AT_WORK_SECONDS = 60;
+
+/** Reads what is to be tried as a creation or a PATCH is read, and finds somebody to try it; throws the same 400 as those, and 409 where there is nobody or nothing to be tried. */
+export async function readTrial(surroundings: Surroundings, caller: Caller, body: TrialBody): Promise<ReadTrial> {
+  const { settings, secrets, agentSources } = await readDraft(surroundings, caller, body);
+  if (settings.type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to be tried');
+  if (!isScheduled({ ...settings, enabled: true })) throw badRequest('target is required: without one there is nothing to be tried');
+  const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
+  const region = isAgentChecked(type) ? await chooseRegion(surroundings, { caller, agentSources, wanted: body.region }) : SERVICE_REGION;
+  if (region === SERVICE_REGION && body.region !== undefined) throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
+  return { region, target: { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec, secrets, isShown: true } };
+}
+
+/** A draft by itself, or what a PATCH would make of a stored monitor: then it has the monitor's secrets, as far as the PATCH keeps them. */
+async function readDraft(surroundings: Surroundings, caller: Caller, { monitor_id: id, monitor }: TrialBody): Promise<MonitorDraft> {
+  if (id === undefined) {
+    if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of one that is there');
+    const context = await loadMonitorContext(surroundings, { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true });
+    return accept(readMonitorCreate({ name: UNNAMED, ...monitor }, context));
+  }
+  const found = isId(id) ? await findWholeMonitor(surroundings.database, { tenantId: caller.tenantId, id }) : null;
+  if (found === null) throw badRequest('monitor_id must be the id of a monitor of this account');
+  if (monitor === undefined) return draftOf(found);
+  const context = await loadMonitorContext(surroundings, { caller, monitorId: id, body: monitor, isNew: false });
+  return accept(readMonitorPatch(monitor, { current: draftOf(found), context }));
+}
+
+type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined };
+
+/** The region that was asked for, or else that of one of the draft's sources; only shared agents take trials. */
+async function chooseRegion({ database, now }: Surroundings, { caller, agentSources, wanted }: Wanted): Promise<string> {
+  const shared = await listAgents(database, { tenantId: caller.tenantId, filter: { kind: 'first_party' } });
+  const atWork = shared.filter(({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now() / 1000 - AT_WORK_SECONDS);
+  const regions = shared.flatMap(({ region }) => region ?? []);
+  if (wanted !== undefined && !regions.includes(wanted)) throw badRequest(`region must be one of ${regions.join(', ') || '(there are none yet)'}, got ${JSON.stringify(wanted)}`);
+  const chosen = wanted === undefined ? (atWork.find(({ id }) => agentSources.includes(id)) ?? atWork[0]) : atWork.find(({ region }) => region === wanted);
+  const region = chosen?.region ?? null;
+  if (region === null) throw conflict(wanted === undefined ? 'no shared agent is at work at the moment: try again later' : `the shared agent of ${wanted} is not at work at the moment: choose another one`);
+  return region;
+}

@@ -1,0 +1,88 @@
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PATHS } from '../paths.ts';
+import { compressFiles, type FileSize } from './compress.ts';
+import { listFirstLoad } from './first-load.ts';
+import { DIST, stampSources } from './stamp.ts';
+
+const CONSOLE = fileURLToPath(new URL('..', import.meta.url));
+
+/** What a person's browser loads before the first page shows, at most, in bytes of gzip: twice what phones take in a second of 3G. */
+const FIRST_LOAD_LIMIT = 200_000;
+
+/** What was built: all files, and those that a first visit needs. */
+export type Built = { files: readonly FileSize[]; firstLoad: readonly FileSize[] };
+
+/**
+ * Builds the console into `console/dist`, in one step for who reads it, so that several may do so at a time. Null where the bundler cannot be
+ * loaded, as in an install without development dependencies. Rejects where the sources do not compile, or a first visit would load too much.
+ */
+export async function buildConsole(): Promise<Built | null> {
+  const bundle = await loadBundler();
+  if (bundle === null) return null;
+  const stamp = await stampSources();
+  const outDir = await mkdtemp(join(CONSOLE, '.dist-'));
+  try {
+    // Who builds is not always who serves.
+    await chmod(outDir, 0o755);
+    await bundle(outDir);
+    const files = await compressFiles(outDir);
+    const firstLoad = await listFirstLoad(outDir, files);
+    const size = firstLoad.reduce((sum, { gzip }) => sum + gzip, 0);
+    if (size > FIRST_LOAD_LIMIT) throw new Error(`a first visit would load ${size} bytes, more than ${FIRST_LOAD_LIMIT}`);
+    await writeFile(join(outDir, 'paths.json'), JSON.stringify(Object.values(PATHS)));
+    await writeFile(join(outDir, 'stamp'), stamp);
+    await replaceFolder(outDir, DIST);
+    return { files, firstLoad };
+  } finally {
+    await rm(outDir, { recursive: true, force: true });
+  }
+}
+
+/** The bundler and its plug-in have programs of their own for each platform, which an install may leave out. */
+async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | null> {
+  const loaded = await Promise.all([import('vite'), import('@tailwindcss/vite')]).catch(() => null);
+  if (loaded === null) return null;
+  const [{ build }, { default: tailwindcss }] = loaded;
+  return (outDir) =>
+    build({
+      root: CONSOLE,
+      configFile: false,
+      envDir: false,
+      logLevel: 'warn',
+      mode: 'production',
+      plugins: [tailwindcss()],
+      oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+      build: {
+        outDir,
+        emptyOutDir: true,
+        manifest: 'manifest.json',
+        target: 'es2023',
+        cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
+        // A `data:` URL would need more than the page's policy allows.
+        assetsInlineLimit: 0,
+        modulePreload: { polyfill: false },
+      },
+    });
+}
+
+/** Another build may have put its own there in the meantime: of two that are the same either will do. */
+async function replaceFolder(from: string, to: string): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    const aside = `${from}-old`;
+    await rename(to, aside).catch(ignoreMissing);
+    try {
+      await rename(from, to);
+      await rm(aside, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      await rm(aside, { recursive: true, force: true });
+      if (tries === 5) throw error;
+    }
+  }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+}

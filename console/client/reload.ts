@@ -1,0 +1,51 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { liveState, onChange, type LiveKind } from './live.ts';
+
+/** A storm of changes is asked for once in so long. */
+const GATHER_MS = 300;
+/** Without a stream what is shown is asked for again after so long. */
+const POLL_MS = 10_000;
+
+/** Asks anew when something of a kind changes, when the stream is back, and every few seconds while there is none; `concerns` says which changes matter. */
+export function useReload(load: { reload: () => Promise<void> }, kinds: readonly LiveKind[], concerns: (id: string) => boolean = () => true): void {
+  const latest = useRef({ load, concerns });
+  latest.current = { load, concerns };
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const soon = () => {
+      timer ??= setTimeout(() => {
+        timer = null;
+        void latest.current.load.reload();
+      }, GATHER_MS);
+    };
+    let isFirst = true;
+    const endings = [
+      onChange((kind, { id }) => kinds.includes(kind) && latest.current.concerns(id) && soon()),
+      liveState.subscribe((state) => {
+        if (!isFirst && state === 'live') soon();
+        isFirst = false;
+      }),
+    ];
+    const poll = setInterval(() => {
+      if (liveState.peek() !== 'live' && !document.hidden) soon();
+    }, POLL_MS);
+    return () => {
+      for (const end of endings) end();
+      clearInterval(poll);
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, []);
+}
+
+/** Asks anew every so often while `isWanted`, for what no stream tells of, such as a delivery that is under way. */
+export function usePoll(load: { reload: () => Promise<void> }, isWanted: boolean, everyMs: number): void {
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    if (!isWanted) return undefined;
+    const timer = setInterval(() => {
+      if (!document.hidden) void latest.current.reload();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [isWanted, everyMs]);
+}

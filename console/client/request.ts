@@ -1,0 +1,56 @@
+import { Failure } from './failure.ts';
+import { csrfToken, endSession } from './session-state.ts';
+
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+/** `answersOwn401`: the caller treats an answer of 401 by itself, as the sign-in form does. */
+export type RequestOptions = { query?: Query; body?: unknown; signal?: AbortSignal; answersOwn401?: boolean };
+
+/** Longer than any operation takes that is described; then the network has swallowed it. */
+const PATIENCE_MS = 30_000;
+
+/** One request below `/v1` as the person who is signed in. Rejects with a `Failure` unless the answer is a good one. */
+export async function request<T>(method: string, path: string, { query, body, signal, answersOwn401 = false }: RequestOptions = {}): Promise<T> {
+  const response = await reach(`/v1${path}${queryText(query)}`, {
+    method,
+    headers: { Accept: 'application/json', ...(body !== undefined && { 'Content-Type': 'application/json' }), ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal === undefined ? [] : [signal])]),
+  });
+  const text = await response.text();
+  const json = response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
+  if (response.ok) return json;
+  if (response.status === 401 && !answersOwn401) endSession();
+  throw failureOf(response, json ?? {});
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Failure(navigator.onLine ? 'the service does not answer: try again in a moment' : 'this device is offline: it will work again with the connection', { status: 0 });
+  }
+}
+
+function failureOf(response: Response, body: Record<string, unknown>): Failure {
+  const message = typeof body['error'] === 'string' ? body['error'] : `the service answered with ${response.status}`;
+  const requestId = response.headers.get('x-request-id');
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return new Failure(response.status === 429 && !Number.isNaN(retryAfter) ? `${message}: wait ${retryAfter} s` : message, {
+    status: response.status,
+    requestId,
+    retryAfter: Number.isNaN(retryAfter) ? null : retryAfter,
+    body,
+  });
+}
+
+function queryText(query: Query = {}): string {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    for (const each of Array.isArray(value) ? value : [value]) pairs.append(name, String(each));
+  }
+  const text = pairs.toString();
+  return text === '' ? '' : `?${text}`;
+}

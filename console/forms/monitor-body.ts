@@ -1,0 +1,109 @@
+import type { components } from '../../api/schema.generated.ts';
+import { checkSpecOf, isEmptySpec } from './check-spec.ts';
+import { defaultsOf, type Surroundings } from './monitor-defaults.ts';
+import { AGENT_CHECKED, type Draft, type MonitorType } from './monitor-draft.ts';
+import { numberOf } from './number.ts';
+
+type Schemas = components['schemas'];
+/** The fields of a monitor that are no `check_spec`; what is undefined is not sent. */
+type Fields = Omit<Schemas['MonitorPatch'], 'check_spec' | 'type'>;
+
+/** What makes a monitor of a draft: what is empty is left to the service. */
+export function createBody(draft: Draft): Schemas['MonitorCreate'] {
+  const spec = checkSpecOf(draft);
+  const { name = '', ...fields } = fieldsOf(draft);
+  return { type: draft.type, name, ...withoutUndefined(fields), ...(!isEmptySpec(spec) && { check_spec: spec }) };
+}
+
+/**
+ * What makes the monitor that was read, as `original`, into the draft. Fields that stay are left out, so that neither somebody else's change is undone
+ * nor a value judged that a plan would not take any more; `check_spec` goes whole, for an http monitor would lose its settings without.
+ */
+export function patchBody(draft: Draft, { original, surroundings }: { original: Draft; surroundings: Surroundings }): Schemas['MonitorPatch'] {
+  const before = new Map(Object.entries(effective(original, surroundings)));
+  const changed = Object.entries(effective(draft, surroundings)).filter(([key, value]) => !isSame(value, before.get(key)));
+  const spec = checkSpecOf(draft);
+  const sendsSpec = draft.type === 'http' || !isSame(spec, checkSpecOf(original));
+  return {
+    ...Object.fromEntries(changed),
+    // Left out it becomes the default, which is what empty stands for.
+    ...(isQuorumAsked(draft) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
+    ...(sendsSpec && { check_spec: withCleared(spec, draft.type) }),
+  };
+}
+
+/** Whether anything was filled in that is not as it was. */
+export function isChanged(draft: Draft, original: Draft): boolean {
+  return !isSame(draft, original);
+}
+
+function isQuorumAsked({ type }: Draft): boolean {
+  return AGENT_CHECKED.includes(type);
+}
+
+/** Types whose settings are kept when they are left out are sent empty ones where nothing is left of them. */
+function withCleared(spec: Schemas['CheckSpecInput'], type: MonitorType): Schemas['CheckSpecInput'] {
+  const cleared = { tcp: { transport: {} }, udp: { transport: {} }, icmp: { ping: {} }, heartbeat: { heartbeat: {} }, dns: { dns: {} }, http: {}, domain: {}, vendor: {} } as const satisfies Record<MonitorType, object>;
+  return isEmptySpec(spec) ? cleared[type] : spec;
+}
+
+/** The fields that apply to the type, as they were filled in. */
+function fieldsOf(draft: Draft): Fields {
+  const { type } = draft;
+  const isAgentChecked = AGENT_CHECKED.includes(type);
+  return {
+    name: draft.name.trim(),
+    interval_seconds: number(draft.interval),
+    sla_target: number(draft.slaTarget),
+    ...(type !== 'heartbeat' && { target: text(draft.target) }),
+    ...(type !== 'vendor' && { dependencies: draft.dependencies.length > 0 ? [...draft.dependencies] : undefined }),
+    ...(type !== 'heartbeat' && { timeout_ms: number(draft.timeout), down_after_failures: number(draft.failures), up_after_successes: number(draft.successes) }),
+    ...(isAgentChecked && { down_min_sources: number(draft.quorum), agent_sources: draft.sources.length > 0 ? draft.sources.toSorted() : undefined }),
+    ...(type === 'http' && { method: text(draft.method), expected_status: text(draft.expectedStatus), body_match: draft.bodyMatch === '' ? undefined : draft.bodyMatch, follow_redirects: draft.followRedirects ? undefined : false }),
+    ...((type === 'http' || type === 'domain') && { warn_days: number(draft.warnDays) }),
+    ...(type === 'heartbeat' && { grace_seconds: number(draft.grace) }),
+    ...(type === 'vendor' && { components: draft.components.length > 0 ? draft.components.filter((name) => name.trim() !== '') : undefined }),
+  };
+}
+
+/** The fields that apply, each with what it comes to: what is empty is what the service would choose. The quorum has a rule of its own. */
+function effective(draft: Draft, surroundings: Surroundings): Fields {
+  const defaults = defaultsOf(draft, surroundings);
+  const standard: Fields = {
+    target: '',
+    interval_seconds: defaults.interval,
+    timeout_ms: defaults.timeout,
+    down_after_failures: defaults.failures,
+    up_after_successes: defaults.successes,
+    method: defaults.method,
+    expected_status: defaults.expectedStatus,
+    body_match: null,
+    follow_redirects: true,
+    sla_target: null,
+    grace_seconds: defaults.grace,
+    agent_sources: [],
+    warn_days: defaults.warnDays,
+    components: [],
+    dependencies: [],
+  };
+  const { down_min_sources: _quorum, ...fields } = fieldsOf(draft);
+  const filled = new Map(Object.entries(standard));
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? filled.get(key)]));
+}
+
+function number(written: string): number | undefined {
+  return written.trim() === '' ? undefined : numberOf(written);
+}
+
+function text(written: string): string | undefined {
+  return written.trim() === '' ? undefined : written.trim();
+}
+
+function withoutUndefined(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Drafts and bodies are made in one way each, so that their keys come in one order. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,154 @@
+import type { components } from '../../api/schema.generated.ts';
+
+type Schemas = components['schemas'];
+
+export type MonitorType = Schemas['MonitorType'];
+/** A monitor as its own read shows it. */
+export type MonitorDetail = Schemas['MonitorDetail'];
+type CheckSpec = Schemas['CheckSpec'];
+type Request = NonNullable<CheckSpec['request']>;
+type Transport = NonNullable<CheckSpec['transport']>;
+
+/** Types that agents measure: several places can look, and vote. */
+export const AGENT_CHECKED: readonly MonitorType[] = ['http', 'tcp', 'icmp', 'udp'];
+
+/**
+ * A header as it is filled in. `kept`: a secret one whose value the service has and shows to nobody. `isStored`: its name is that of a stored secret,
+ * also while a new value is filled in.
+ */
+export type HeaderDraft = { name: string; value: string; kind: 'plain' | 'secret' | 'kept'; isStored: boolean };
+
+/** A text that may be secret; `kept`: the service has it and shows it to nobody. */
+export type SecretText = { kind: 'none' | 'plain' | 'secret' | 'kept'; text: string };
+
+/** Credentials; with `isKept` those that the service has. */
+export type AuthDraft = { type: '' | 'bearer' | 'basic'; isKept: boolean; token: string; username: string; password: string };
+
+export type RequestDraft = { headers: readonly HeaderDraft[]; auth: AuthDraft; body: SecretText; contentType: string };
+export type AssertionDraft = { source: Schemas['AssertionSource']; op: string; value: string; path: string; name: string };
+export type TransportDraft = { payload: SecretText; encoding: '' | NonNullable<Transport['payloadEncoding']>; expect: string; expectMode: '' | NonNullable<Transport['expectMode']> };
+export type DnsRecordDraft = { type: Schemas['DnsRecord']['type']; mode: Schemas['DnsRecord']['mode']; expected: readonly string[] };
+
+/**
+ * A monitor as it is filled in, with the parts of all types, so that another type keeps what fits. Numbers are texts as they were written, times in
+ * seconds but for the timeout's milliseconds; empty stands for what the service chooses. `null` of a yes or no: nothing was said.
+ */
+export type Draft = {
+  type: MonitorType;
+  name: string;
+  target: string;
+  interval: string;
+  timeout: string;
+  method: string;
+  expectedStatus: string;
+  bodyMatch: string;
+  followRedirects: boolean;
+  failures: string;
+  successes: string;
+  quorum: string;
+  sources: readonly string[];
+  slaTarget: string;
+  grace: string;
+  warnDays: string;
+  components: readonly string[];
+  dependencies: readonly string[];
+  request: RequestDraft;
+  assertions: readonly AssertionDraft[];
+  transport: TransportDraft;
+  ping: { count: string; lossDegradedPct: string; rttDegradedMs: string };
+  heartbeat: { failEnabled: boolean | null; maxDuration: string };
+  dns: { records: readonly DnsRecordDraft[]; crossCheck: boolean | null };
+};
+
+/** A monitor of which nothing is known but its type. */
+export function emptyDraft(type: MonitorType): Draft {
+  return {
+    type,
+    name: '',
+    target: '',
+    interval: '',
+    timeout: '',
+    method: '',
+    expectedStatus: '',
+    bodyMatch: '',
+    followRedirects: true,
+    failures: '',
+    successes: '',
+    quorum: '',
+    sources: [],
+    slaTarget: '',
+    grace: '',
+    warnDays: '',
+    components: [],
+    dependencies: [],
+    request: draftOfRequest({}),
+    assertions: [],
+    transport: draftOfTransport({}),
+    ping: draftOfPing({}),
+    heartbeat: { failEnabled: null, maxDuration: '' },
+    dns: { records: [], crossCheck: null },
+  };
+}
+
+/** What a read shows, as it is filled in. */
+export function draftOf(monitor: MonitorDetail): Draft {
+  const { check_spec: spec } = monitor;
+  return {
+    type: monitor.type,
+    name: monitor.name,
+    target: monitor.target,
+    interval: textOf(monitor.interval_seconds),
+    timeout: textOf(monitor.timeout_ms),
+    method: monitor.method ?? '',
+    expectedStatus: monitor.expected_status ?? '',
+    bodyMatch: monitor.body_match ?? '',
+    followRedirects: monitor.follow_redirects === 1,
+    failures: textOf(monitor.down_after_failures),
+    successes: textOf(monitor.up_after_successes),
+    quorum: textOf(monitor.down_min_sources),
+    sources: monitor.agent_sources,
+    slaTarget: textOf(monitor.sla_target),
+    grace: textOf(monitor.heartbeat_grace_seconds),
+    warnDays: textOf(spec.domain?.warnDays),
+    components: spec.vendor?.components ?? [],
+    dependencies: spec.dependencies ?? [],
+    request: draftOfRequest(spec.request ?? {}),
+    assertions: (spec.assertions ?? []).map(({ source, op, value = '', path = '', name = '' }) => ({ source, op, value, path, name })),
+    transport: draftOfTransport(spec.transport ?? {}),
+    ping: draftOfPing(spec.ping ?? {}),
+    heartbeat: { failEnabled: spec.heartbeat?.failEnabled ?? null, maxDuration: textOf(spec.heartbeat?.maxDurationSeconds) },
+    dns: {
+      records: (spec.dns?.records ?? []).map(({ type, mode, expected = [] }) => ({ type, mode, expected })),
+      crossCheck: spec.dns?.crossCheck ?? null,
+    },
+  };
+}
+
+function draftOfRequest({ headers = {}, secretHeaderNames = [], auth, body, bodySecret = false, contentType = '' }: Request): RequestDraft {
+  return {
+    headers: [
+      ...Object.entries(headers).map(([name, value]): HeaderDraft => ({ name, value, kind: 'plain', isStored: false })),
+      ...secretHeaderNames.map((name): HeaderDraft => ({ name, value: '', kind: 'kept', isStored: true })),
+    ],
+    auth: { type: auth?.type ?? '', isKept: auth !== undefined, token: '', username: '', password: '' },
+    body: draftOfSecret(body, bodySecret),
+    contentType,
+  };
+}
+
+function draftOfTransport({ payload, payloadEncoding, payloadSecret = false, expect = '', expectMode }: Partial<Transport>): TransportDraft {
+  return { payload: draftOfSecret(payload, payloadSecret), encoding: payloadEncoding ?? '', expect, expectMode: expectMode ?? '' };
+}
+
+function draftOfPing({ count, lossDegradedPct, rttDegradedMs }: NonNullable<CheckSpec['ping']>): Draft['ping'] {
+  return { count: textOf(count), lossDegradedPct: textOf(lossDegradedPct), rttDegradedMs: textOf(rttDegradedMs) };
+}
+
+function draftOfSecret(text: string | undefined, isSecret: boolean): SecretText {
+  if (isSecret) return { kind: 'kept', text: '' };
+  return text === undefined ? { kind: 'none', text: '' } : { kind: 'plain', text };
+}
+
+function textOf(value: number | null | undefined): string {
+  return value === null || value === undefined ? '' : String(value);
+}

@@ -1,0 +1,85 @@
+import { Failure, sentenceOf } from '../client/failure.ts';
+import { headerField } from './headers.ts';
+import type { Draft } from './monitor-draft.ts';
+
+/** What is wrong, by the field of the form that it is shown at, and what belongs to none. */
+export type Problems = { byField: Readonly<Record<string, string>>; rest: readonly string[] };
+
+export const NO_PROBLEMS: Problems = { byField: {}, rest: [] };
+
+/** Fields of the API that the form shows, but for those of lists. */
+const FIELDS = [
+  'name', 'target', 'interval_seconds', 'timeout_ms', 'method', 'expected_status', 'body_match', 'follow_redirects', 'down_after_failures', 'up_after_successes', 'down_min_sources',
+  'sla_target', 'grace_seconds', 'agent_sources', 'warn_days', 'components', 'dependencies', 'check_spec.request.headers', 'check_spec.request.auth', 'check_spec.request.auth.token',
+  'check_spec.request.auth.username', 'check_spec.request.auth.password', 'check_spec.request.body', 'check_spec.request.contentType', 'check_spec.assertions', 'check_spec.transport.payload',
+  'check_spec.transport.payloadEncoding', 'check_spec.transport.expect', 'check_spec.ping.count', 'check_spec.ping.lossDegradedPct', 'check_spec.ping.rttDegradedMs',
+  'check_spec.heartbeat.maxDurationSeconds', 'check_spec.dns.records', 'check_spec.dns.crossCheck',
+] as const;
+
+/** What a sentence about a field begins with. */
+const ROOTS: ReadonlySet<string> = new Set([...FIELDS.map((name) => name.split('.')[0] ?? ''), 'type', 'check_spec']);
+
+/** Fields that are said elsewhere than they are named. */
+const SHOWN_AT: Readonly<Record<string, string>> = {
+  'check_spec.request.secretHeaders': 'check_spec.request.headers',
+  'check_spec.request.preserveSecretHeaders': 'check_spec.request.headers',
+  'check_spec.request.preserveBody': 'check_spec.request.body',
+  'check_spec.request.bodySecret': 'check_spec.request.body',
+  'check_spec.transport.preservePayload': 'check_spec.transport.payload',
+  'check_spec.domain.warnDays': 'warn_days',
+};
+
+/** The service's answer parted by field. Of its sentences, divided by `; `, one that begins with no field goes on with the one before. */
+export function problemsOf(error: unknown, draft: Draft): Problems {
+  if (error === null || error === undefined) return NO_PROBLEMS;
+  if (!(error instanceof Failure) || error.status !== 400) return { byField: {}, rest: [withRequest(error)] };
+  const byField: Record<string, string> = {};
+  const rest: string[] = [];
+  let last: string | null = null;
+  for (const piece of error.message.split('; ')) {
+    const subject = subjectOf(piece);
+    const place = subject === null ? null : placeOf(subject, draft);
+    if (subject === null && last !== null) byField[last] = `${byField[last]}; ${piece}`;
+    else if (subject === null && rest.length > 0) rest.push(`${rest.pop()}; ${piece}`);
+    else if (place === null) {
+      rest.push(capitalise(piece));
+      last = null;
+    } else {
+      const said = piece.slice(place.strip.length).replace(/^[.\s]+/, '');
+      byField[place.field] = byField[place.field] === undefined ? capitalise(said) : `${byField[place.field]}; ${said}`;
+      last = place.field;
+    }
+  }
+  return { byField, rest };
+}
+
+/** The field that a sentence begins with; null where it goes on with the one before. */
+function subjectOf(piece: string): string | null {
+  const subject = /^[a-z_]+(?=[.[\s])\S*/.exec(piece)?.[0] ?? '';
+  return ROOTS.has(/^[a-z_]*/.exec(subject)?.[0] ?? '') ? subject : null;
+}
+
+/** Where a complaint is shown, and how much of it that place's label says already. The row of a header is told by the header's name. */
+function placeOf(subject: string, { request }: Draft): { field: string; strip: string } | null {
+  const header = /^check_spec\.request\.(?:headers|secretHeaders)\.(.+)$/.exec(subject)?.[1];
+  const row = header === undefined ? -1 : request.headers.findIndex(({ name }) => name.trim() === header);
+  if (row >= 0) return { field: headerField(row), strip: subject };
+  const item = /^check_spec\.(?:assertions|dns\.records)\[\d+\]/.exec(subject)?.[0];
+  if (item !== undefined) return { field: item, strip: item };
+  const moved = Object.keys(SHOWN_AT).find((name) => isPartOf(subject, name));
+  const field = SHOWN_AT[moved ?? ''] ?? FIELDS.filter((name) => isPartOf(subject, name)).toSorted((a, b) => b.length - a.length)[0];
+  return field === undefined ? null : { field, strip: subject === field || moved !== undefined ? subject : field };
+}
+
+function isPartOf(subject: string, name: string): boolean {
+  return subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`);
+}
+
+function withRequest(error: unknown): string {
+  const id = error instanceof Failure ? error.requestId : null;
+  return id === null ? sentenceOf(error) : `${sentenceOf(error)} (request ${id})`;
+}
+
+function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,49 @@
+import { worstDetectionSeconds } from './detection.ts';
+import { countPlaces, defaultsOf, positive, type Surroundings } from './monitor-defaults.ts';
+import { AGENT_CHECKED, type Draft } from './monitor-draft.ts';
+
+/** What it takes until the monitor is called down, in a sentence that follows what is filled in; null where something is none that could be. */
+export function describeDown(draft: Draft, surroundings: Surroundings): string | null {
+  const { failures } = numbersOf(draft, surroundings);
+  if (failures === null) return null;
+  const inRow = failures === 1 ? 'one failed check' : `${failures} failed checks in a row`;
+  if (!AGENT_CHECKED.includes(draft.type)) return `Down after ${inRow}.`;
+  const places = countPlaces(draft, surroundings.sharedPlaces);
+  const quorum = draft.quorum.trim() === '' ? defaultsOf(draft, surroundings).quorum : positive(draft.quorum);
+  if (quorum === null || quorum > Math.max(1, places)) return null;
+  if (places <= 1) return `Down when its one place sees ${inRow}.`;
+  if (quorum === 1) return `Down as soon as 1 of ${places} places sees ${inRow}: quick, and one bad line can wake you.`;
+  if (quorum === places) return `Down when all ${places} places see ${inRow}: what only some of them see makes it degraded.`;
+  return `Down when ${quorum} of ${places} places agree, each after ${inRow}.`;
+}
+
+/** How soon an outage is told, at worst, in seconds; null where that cannot be said. */
+export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
+  const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
+  if (draft.type === 'domain' || interval === null) return null;
+  if (draft.type === 'heartbeat') return grace === null ? null : interval + grace;
+  return timeout === null || failures === null ? null : Math.ceil(worstDetectionSeconds({ type: draft.type, intervalSeconds: interval, timeoutMs: timeout, failures }));
+}
+
+/** Seconds as people say them, exactly: `1 min 30 s`. */
+export function sayDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.round(seconds % 60), 's'],
+  ] as const;
+  const said = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount} ${unit}`);
+  return said.length === 0 ? '0 s' : said.join(' ');
+}
+
+function numbersOf(draft: Draft, surroundings: Surroundings) {
+  const defaults = defaultsOf(draft, surroundings);
+  const read = (text: string, standard: number) => (text.trim() === '' ? standard : positive(text));
+  return {
+    interval: read(draft.interval, defaults.interval),
+    timeout: read(draft.timeout, defaults.timeout),
+    failures: read(draft.failures, defaults.failures),
+    grace: draft.grace.trim() === '0' ? 0 : read(draft.grace, defaults.grace),
+  };
+}

@@ -1,0 +1,23 @@
+/** The vendors that are known by an id, with their names, by name: a test holds them against those that the checks know. */
+export const VENDORS: readonly (readonly [id: string, name: string])[] = [
+  ['1password', '1Password'], ['aiven', 'Aiven'], ['linode', 'Akamai Linode'], ['anthropic', 'Anthropic'], ['asana', 'Asana'],
+  ['atlassian', 'Atlassian'], ['auth0', 'Auth0'], ['aws', 'AWS'], ['azure', 'Azure'], ['basecamp', 'Basecamp'], ['bigcommerce', 'BigCommerce'],
+  ['bitbucket', 'Bitbucket'], ['bitrise', 'Bitrise'], ['box', 'Box'], ['brevo', 'Brevo'], ['buildkite', 'Buildkite'], ['bunny', 'bunny.net'],
+  ['chargebee', 'Chargebee'], ['circleci', 'CircleCI'], ['clerk', 'Clerk'], ['cloudamqp', 'CloudAMQP'], ['cloudflare', 'Cloudflare'],
+  ['cloudinary', 'Cloudinary'], ['codecov', 'Codecov'], ['cohere', 'Cohere'], ['coinbase', 'Coinbase'], ['confluence', 'Confluence'],
+  ['confluent', 'Confluent Cloud'], ['contentful', 'Contentful'], ['cursor', 'Cursor'], ['customerio', 'Customer.io'], ['datadog', 'Datadog'],
+  ['datadog-eu', 'Datadog (EU)'], ['deepseek', 'DeepSeek'], ['digitalocean', 'DigitalOcean'], ['discord', 'Discord'], ['dnsimple', 'DNSimple'],
+  ['doppler', 'Doppler'], ['dropbox', 'Dropbox'], ['duo', 'Duo'], ['elastic', 'Elastic Cloud'], ['elevenlabs', 'ElevenLabs'], ['figma', 'Figma'],
+  ['fivetran', 'Fivetran'], ['fly', 'Fly.io'], ['github', 'GitHub'], ['google-cloud', 'Google Cloud'], ['hashicorp', 'HashiCorp'],
+  ['hubspot', 'HubSpot'], ['imgix', 'imgix'], ['incident-io', 'incident.io'], ['jira', 'Jira'], ['jira-service-management', 'Jira Service Management'],
+  ['jumpcloud', 'JumpCloud'], ['lastpass', 'LastPass'], ['launchdarkly', 'LaunchDarkly'], ['linear', 'Linear'], ['mailgun', 'Mailgun'],
+  ['mapbox', 'Mapbox'], ['mastodon-social', 'mastodon.social'], ['miro', 'Miro'], ['mixpanel', 'Mixpanel'], ['mongodb', 'MongoDB Atlas'],
+  ['netlify', 'Netlify'], ['newrelic', 'New Relic'], ['notion', 'Notion'], ['npm', 'npm'], ['onesignal', 'OneSignal'], ['openai', 'OpenAI'],
+  ['opsgenie', 'Opsgenie'], ['pantheon', 'Pantheon'], ['planetscale', 'PlanetScale'], ['proton', 'Proton'], ['pubnub', 'PubNub'], ['pusher', 'Pusher'],
+  ['python', 'Python and PyPI'], ['quickbooks', 'QuickBooks'], ['redhat', 'Red Hat'], ['reddit', 'Reddit'], ['render', 'Render'],
+  ['revenuecat', 'RevenueCat'], ['rollbar', 'Rollbar'], ['rubygems', 'RubyGems'], ['saucelabs', 'Sauce Labs'], ['scaleway', 'Scaleway'],
+  ['segment', 'Segment'], ['semaphore', 'Semaphore'], ['sentry', 'Sentry'], ['shopify', 'Shopify'], ['sketch', 'Sketch'], ['snowflake', 'Snowflake'],
+  ['square', 'Square'], ['squarespace', 'Squarespace'], ['supabase', 'Supabase'], ['trello', 'Trello'], ['twilio', 'Twilio'],
+  ['sendgrid', 'Twilio SendGrid'], ['twitch', 'Twitch'], ['typeform', 'Typeform'], ['vercel', 'Vercel'], ['vimeo', 'Vimeo'], ['wasabi', 'Wasabi'],
+  ['whereby', 'Whereby'], ['wistia', 'Wistia'], ['zapier', 'Zapier'], ['zoom', 'Zoom'],
+];

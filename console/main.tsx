@@ -1,0 +1,23 @@
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { loadSession } from './client/session.ts';
+import { PAGES } from './routes.ts';
+import { listenToKeys } from './shell/keys.tsx';
+import { preload } from './shell/page-outlet.tsx';
+import { followLinks, place } from './shell/router.ts';
+import { ServiceAway } from './shell/service-away.tsx';
+
+const root = document.querySelector('#app');
+if (root === null) throw new Error('The page has no place for the console');
+
+followLinks();
+listenToKeys();
+// While it is asked who is there, the page that they want is on its way as well.
+const wanted = place.value.page === null ? undefined : PAGES[place.value.page];
+if (wanted !== undefined) preload(wanted);
+try {
+  await loadSession();
+  render(<App />, root);
+} catch (error) {
+  render(<ServiceAway error={error} />, root);
+}

@@ -1,0 +1,60 @@
+import type { ComponentChildren } from 'preact';
+import { api } from '../client/api.ts';
+import { usePoll, useReload } from '../client/reload.ts';
+import { Loaded, useLoad } from '../parts/load.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Moment } from '../parts/time.tsx';
+import { AgentState, capabilitiesOf, type Agent } from './agents/state.tsx';
+
+/** The stream tells of agents that come and go, not of every check-in. */
+const POLL_MS = 30_000;
+
+const COLUMNS: readonly Column<Agent>[] = [
+  { head: 'Name', cell: ({ name }) => <span class="break-words">{name}</span> },
+  { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
+  { head: 'Region', cell: ({ region }) => region ?? <None /> },
+  { head: 'Version', cell: ({ version, arch }) => (version === null ? <None /> : [version, arch].filter(Boolean).join(' · ')), wideOnly: true },
+  { head: 'Checks', cell: (agent) => capabilitiesOf(agent)?.join(', ') ?? <None />, wideOnly: true },
+  { head: 'Last seen', cell: ({ last_seen_at: at }) => (at === null ? <None /> : <Moment at={at} />), align: 'right', class: 'whitespace-nowrap text-soft' },
+];
+
+/** The places that check: the account's own, and those that everybody shares. */
+export function AgentsPage() {
+  const load = useLoad((signal) => api.get('/agents', { signal }), []);
+  useReload(load, ['agent']);
+  usePoll(load, true, POLL_MS);
+  return (
+    <Page title="Agents" lead="The places that your monitors are checked from.">
+      <Loaded load={load}>
+        {({ agents }) => (
+          <>
+            <Section title="Yours">
+              <Agents
+                caption="Your agents"
+                agents={agents.filter(({ kind }) => kind === 'tenant')}
+                none="None. An agent of your own checks what only it can reach, such as a router at home or a database behind a firewall. Whoever runs this service makes one."
+              />
+            </Section>
+            <Section title="Shared" lead="Run by this service, for all accounts.">
+              <Agents caption="Shared agents" agents={agents.filter(({ kind }) => kind === 'first_party')} none="None is set up." />
+            </Section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Agents({ caption, agents, none }: { caption: string; agents: readonly Agent[]; none: ComponentChildren }) {
+  if (agents.length === 0) return <p class="max-w-prose text-sm text-soft">{none}</p>;
+  return <Table caption={caption} columns={COLUMNS} rows={agents} keyOf={({ id }) => id} hrefOf={({ id }) => `/agents/${id}`} />;
+}
+
+function None() {
+  return (
+    <span class="text-soft" aria-label="not known">
+      –
+    </span>
+  );
+}

@@ -1,0 +1,130 @@
+import { useSignal } from '@preact/signals';
+import { api, type Schemas } from '../../client/api.ts';
+import { monitors } from '../../client/live.ts';
+import { usePoll, useReload } from '../../client/reload.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { Button } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { SelectField } from '../../parts/field.tsx';
+import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
+import { Table } from '../../parts/table.tsx';
+import { Moment } from '../../parts/time.tsx';
+import { setQuery } from '../../shell/router.ts';
+import { EventOf, EVENTS, OutcomeBadge, OUTCOMES, type DeliveryEvent, type DeliveryOutcome } from '../channels/delivery-words.tsx';
+import type { Channel } from '../channels/types.tsx';
+import { DeliveryDialog } from './delivery.tsx';
+import { ReplayDialog } from './replay.tsx';
+
+type Delivery = Schemas['Delivery'];
+type Found = { deliveries: readonly Delivery[]; hasMore: boolean };
+
+const FIRST_COUNT = 50;
+const MOST = 999;
+const OUTCOME_CHOICES = [{ value: '', label: 'Any outcome' }, ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }))];
+const EVENT_CHOICES = [{ value: '', label: 'Any event' }, ...Object.entries(EVENTS).map(([value, label]) => ({ value, label }))];
+
+/** How often the record is asked for anew, in milliseconds: while something is on its way, and otherwise, for no stream tells of deliveries. */
+const POLL_MS = { busy: 2500, quiet: 20_000 } as const;
+
+/** What was sent to a channel in the last 30 days, and what became of it. */
+export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
+  const outcome = query['outcome'] ?? '';
+  const event = query['event'] ?? '';
+  const isReplaying = useSignal(false);
+  const count = useSignal(FIRST_COUNT);
+  const load = useLoad<Found>(
+    async (signal) => {
+      const { deliveries } = await api.get('/channels/{id}/deliveries', {
+        path: { id: channel.id },
+        // One more than is shown tells whether there are more.
+        query: { limit: count.value + 1, ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }), ...(event in EVENTS && { event: event as DeliveryEvent }) },
+        signal,
+      });
+      return { deliveries: deliveries.slice(0, count.value), hasMore: deliveries.length > count.value };
+    },
+    [channel.id, outcome, event, count.value],
+  );
+  const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
+  useReload(load, ['incident', 'channel']);
+  usePoll(load, true, isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
+  const opened = query['delivery'] ?? '';
+  return (
+    <>
+      <div class="mb-4 flex flex-wrap items-center gap-2">
+        <SelectField label="Outcome" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ outcome: value })} />
+        <SelectField label="Event" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ event: value })} />
+        {canWrite() && channel.status === 'connected' && channel.enabled && (
+          <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
+            Send what failed again
+          </Button>
+        )}
+      </div>
+      <Loaded load={load}>{(found) => <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} onMore={() => (count.value = Math.min(MOST, count.value * 4))} isAll={count.value === MOST} />}</Loaded>
+      {opened !== '' && <DeliveryDialog key={opened} id={opened} channel={channel} onClose={() => setQuery({ delivery: '' })} onChanged={load.reload} />}
+      {isReplaying.value && <ReplayDialog channelId={channel.id} onClose={() => (isReplaying.value = false)} onDone={load.reload} />}
+    </>
+  );
+}
+
+function Listing({ found: { deliveries, hasMore }, load, isFiltered, onMore, isAll }: { found: Found; load: Load<Found>; isFiltered: boolean; onMore: () => void; isAll: boolean }) {
+  if (deliveries.length === 0) {
+    return isFiltered ? (
+      <Empty icon="search" title="No delivery matches" action={<Button onClick={() => setQuery({ outcome: '', event: '' })}>Show all</Button>}>
+        None of the last 30 days is what you are looking for.
+      </Empty>
+    ) : (
+      <Empty icon="channels" title="Nothing was sent yet">
+        Every alert that goes here is recorded for 30 days, with each attempt and what was answered.
+      </Empty>
+    );
+  }
+  const names = new Map((monitors.value ?? []).map(({ id, name }) => [id, name]));
+  return (
+    <>
+      <Table
+        caption="Deliveries, the newest first"
+        rows={deliveries}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => withDelivery(id)}
+        columns={[
+          { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
+          { head: 'Of', cell: ({ monitor_id: id }) => <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span> },
+          { head: 'Outcome', cell: (delivery) => <Outcome delivery={delivery} /> },
+          { head: 'When', cell: ({ created_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
+        ]}
+      />
+      {hasMore && (
+        <div class="mt-4 flex justify-center">
+          {isAll ? (
+            <p class="text-sm text-soft">These are the newest {MOST}: narrow them down by outcome or event.</p>
+          ) : (
+            <Button busy={load.isBusy.value} onClick={onMore}>
+              Show more
+            </Button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Outcome({ delivery: { outcome, attempt_count: attempts, last_error: error, next_attempt_at: next } }: { delivery: Delivery }) {
+  return (
+    <>
+      <OutcomeBadge outcome={outcome} attempts={attempts} />
+      {outcome === 'pending' && next !== null && attempts > 0 && (
+        <span class="block text-xs text-soft">
+          again <Moment at={next} />
+        </span>
+      )}
+      {error !== null && outcome !== 'delivered' && <span class="hidden max-w-xs break-words text-xs text-soft md:block">{error}</span>}
+    </>
+  );
+}
+
+/** The page that is shown, with a delivery opened over it. */
+function withDelivery(id: string): string {
+  const query = new URLSearchParams(window.location.search);
+  query.set('delivery', id);
+  return `${window.location.pathname}?${query.toString()}`;
+}

@@ -1,0 +1,154 @@
+import { useSignal } from '@preact/signals';
+import { api } from '../../client/api.ts';
+import { problemsByField, sentenceOf } from '../../client/failure.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { Button } from '../../parts/button.tsx';
+import { confirm, Dialog } from '../../parts/dialog.tsx';
+import { CheckField, FormError, TextField } from '../../parts/field.tsx';
+import { Card, Section } from '../../parts/page.tsx';
+import { formatDateTime } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { PATHS } from '../../paths.ts';
+import { navigate } from '../../shell/router.ts';
+import { Routing, type Route } from '../channels/routing.tsx';
+import { SampleCode } from '../channels/samples.tsx';
+import { SigningSecret } from '../channels/signing-secret.tsx';
+import type { Channel } from '../channels/types.tsx';
+
+type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
+
+/** A channel's name and routing, its secret, and its end; those who may only look see what is set. */
+export function ChannelSettings({ channel, onChanged }: SettingsProps) {
+  return (
+    <div class="max-w-2xl">
+      <Section title="Alerts">{canWrite() ? <Form channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}</Section>
+      {channel.type === 'webhook' && (
+        <Section title="Signature" lead="Every delivery is signed with the channel’s secret." actions={canWrite() && <RotateSecret channel={channel} />}>
+          <SampleCode />
+        </Section>
+      )}
+      {canWrite() && (
+        <Section title="Delete" lead="No further alert goes there, and its record is gone.">
+          <DeleteChannel channel={channel} />
+        </Section>
+      )}
+    </div>
+  );
+}
+
+function Form({ channel, onChanged }: SettingsProps) {
+  const name = useSignal(channel.name);
+  const route = useSignal<Route>({ all: channel.all_monitors, ids: channel.monitor_ids });
+  const reports = useSignal(channel.reports ?? false);
+  const error = useSignal<unknown>(null);
+  const isBusy = useSignal(false);
+  const save = async () => {
+    isBusy.value = true;
+    try {
+      await api.patch('/channels/{id}', {
+        path: { id: channel.id },
+        body: { name: name.value, all_monitors: route.value.all, ...(!route.value.all && { monitor_ids: [...route.value.ids] }), ...(channel.reports !== undefined && { reports: reports.value }) },
+      });
+      error.value = null;
+      await onChanged();
+      toast('Saved');
+    } catch (failure) {
+      error.value = failure;
+    }
+    isBusy.value = false;
+  };
+  const { byField, rest } = problemsByField(error.value, ['name', 'all_monitors', 'monitor_ids', 'reports']);
+  return (
+    <Card>
+      <form
+        class="flex flex-col gap-5"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <TextField label="Name" required maxLength={255} value={name.value} onValue={(value) => (name.value = value)} error={byField['name']} />
+        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={byField['monitor_ids'] ?? byField['all_monitors']} />
+        {channel.reports !== undefined && <CheckField label="Reports, too" hint="Says so in the chat when a weekly or monthly report is made." checked={reports.value} onChecked={(value) => (reports.value = value)} error={byField['reports'] ?? null} />}
+        <FormError text={rest} />
+        <div>
+          <Button type="submit" tone="primary" busy={isBusy.value}>
+            Save
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function Facts({ channel }: { channel: Channel }) {
+  return (
+    <Card>
+      <p class="text-sm">
+        {channel.all_monitors ? 'Alerts of all monitors go there.' : `Alerts of ${channel.monitor_ids.length === 1 ? 'one chosen monitor' : `${channel.monitor_ids.length} chosen monitors`} go there.`}
+        {channel.reports === true && ' It is told of reports, too.'} Made {formatDateTime(channel.created_at)}.
+      </p>
+    </Card>
+  );
+}
+
+function RotateSecret({ channel }: { channel: Channel }) {
+  const secret = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
+  const rotate = async () => {
+    const text = 'The new secret signs at once. The present one signs as well for 24 hours, so that your receiver has time to learn the new one.';
+    if (!(await confirm({ title: 'Change the signing secret?', text, action: 'Change secret', tone: 'primary' }))) return;
+    isBusy.value = true;
+    try {
+      secret.value = (await api.post('/channels/{id}/rotate-secret', { path: { id: channel.id } })).signing_secret;
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+    isBusy.value = false;
+  };
+  const close = () => {
+    secret.value = null;
+  };
+  return (
+    <>
+      <Button size="small" icon="key" busy={isBusy.value} onClick={() => void rotate()}>
+        Change secret
+      </Button>
+      {secret.value !== null && (
+        <Dialog
+          title="The new signing secret"
+          wide
+          onClose={close}
+          actions={
+            <Button tone="primary" onClick={close}>
+              I have kept it
+            </Button>
+          }
+        >
+          <SigningSecret secret={secret.value} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function DeleteChannel({ channel }: { channel: Channel }) {
+  const isBusy = useSignal(false);
+  const remove = async () => {
+    if (!(await confirm({ title: `Delete ${channel.name}?`, text: 'No further alert goes there. It cannot be brought back: connecting it again makes another channel.', action: 'Delete channel' }))) return;
+    isBusy.value = true;
+    try {
+      await api.delete('/channels/{id}', { path: { id: channel.id } });
+      toast(`${channel.name} is deleted`);
+      navigate(PATHS.channels, { replace: true });
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+      isBusy.value = false;
+    }
+  };
+  return (
+    <Button tone="danger" icon="trash" busy={isBusy.value} onClick={() => void remove()}>
+      Delete channel
+    </Button>
+  );
+}

@@ -1,0 +1,92 @@
+import { useRef } from 'preact/hooks';
+import { api } from '../client/api.ts';
+import { useReload } from '../client/reload.ts';
+import { canWrite } from '../client/session-state.ts';
+import { ButtonLink } from '../parts/button.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Loaded, useLoad } from '../parts/load.tsx';
+import { Page } from '../parts/page.tsx';
+import { useRowKeys } from '../parts/row-keys.ts';
+import { Moment } from '../parts/time.tsx';
+import { PATHS } from '../paths.ts';
+import { useShortcut } from '../shell/keys.tsx';
+import { navigate } from '../shell/router.ts';
+import { ChannelState, destinationOf, TYPES, type Channel } from './channels/types.tsx';
+
+/** Where alerts go. */
+export function ChannelsPage() {
+  const load = useLoad((signal) => api.get('/channels', { signal }), []);
+  useReload(load, ['channel']);
+  useShortcut('n', 'New channel', () => canWrite() && navigate(PATHS.channelNew));
+  const isAny = (load.value.value?.channels.length ?? 0) > 0;
+  return (
+    <Page title="Channels" lead="Where you are told." {...(isAny && canWrite() && { actions: <NewChannel /> })}>
+      <Loaded load={load}>{({ channels }) => (channels.length === 0 ? <NoChannels /> : <Listing channels={channels} />)}</Loaded>
+    </Page>
+  );
+}
+
+function NewChannel() {
+  return (
+    <ButtonLink href={PATHS.channelNew} tone="primary" icon="plus">
+      New channel
+    </ButtonLink>
+  );
+}
+
+function NoChannels() {
+  return (
+    <Empty icon="channels" title="Nobody is told yet" {...(canWrite() && { action: <NewChannel /> })}>
+      A channel takes alerts to where you see them: a Telegram chat, a Slack channel, or an address of your own. Without one an incident is only shown here.
+    </Empty>
+  );
+}
+
+function Listing({ channels }: { channels: readonly Channel[] }) {
+  const list = useRef<HTMLUListElement>(null);
+  useRowKeys(list, 'channel');
+  return (
+    <ul ref={list} class="divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">
+      {channels.map((channel) => (
+        <li key={channel.id}>
+          <Row channel={channel} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Row({ channel }: { channel: Channel }) {
+  const destination = destinationOf(channel);
+  return (
+    <a href={`/channels/${channel.id}`} data-row class="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3 text-ink hover:bg-hover focus-visible:-outline-offset-2">
+      <span class="min-w-0 flex-1 basis-48">
+        <span class="clipped block text-sm font-medium">{channel.name}</span>
+        <span class="clipped block text-xs text-soft">
+          {TYPES[channel.type].label}
+          {destination !== null && ` · ${destination}`} · {channel.all_monitors ? 'all monitors' : countMonitors(channel.monitor_ids.length)}
+        </span>
+      </span>
+      <ChannelState channel={channel} />
+      {channel.last_error !== undefined && (
+        <span class="flex basis-full gap-1.5 text-[0.8125rem] text-down">
+          <Icon name="warning" class="mt-0.5 size-4" />
+          <span class="min-w-0 break-words">
+            {channel.last_error}
+            {channel.last_error_at !== undefined && (
+              <span class="text-soft">
+                {' · '}
+                <Moment at={channel.last_error_at} />
+              </span>
+            )}
+          </span>
+        </span>
+      )}
+    </a>
+  );
+}
+
+function countMonitors(count: number): string {
+  return count === 1 ? 'one monitor' : `${count} monitors`;
+}

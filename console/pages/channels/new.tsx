@@ -1,0 +1,182 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { api, type Schemas } from '../../client/api.ts';
+import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { confirm } from '../../parts/dialog.tsx';
+import { CheckField, FormError, TextField } from '../../parts/field.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { PATHS } from '../../paths.ts';
+import type { PageProps } from '../../page-props.ts';
+import { askBeforeLeaving, navigate, setQuery } from '../../shell/router.ts';
+import { ConnectChat } from './connect.tsx';
+import { Routing, type Route } from './routing.tsx';
+import { SigningSecret } from './signing-secret.tsx';
+import { TYPES, type ChannelType } from './types.tsx';
+
+type Created = Schemas['ChannelCreateResult'];
+
+const BACK = { label: 'Channels', href: PATHS.channels };
+const ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack'];
+const FIELDS = ['name', 'url', 'all_monitors', 'monitor_ids', 'reports'];
+
+/** Makes a channel, and shows what is shown once: the secret of a webhook, the link of a chat. */
+export function ChannelNewPage({ query }: PageProps) {
+  const created = useSignal<{ type: ChannelType; name: string; result: Created } | null>(null);
+  const type = ORDER.find((each) => each === query['type']) ?? 'webhook';
+  if (!canWrite()) {
+    return (
+      <Page title="New channel" back={BACK}>
+        <Empty icon="channels" title="You may only look" action={<ButtonLink href={PATHS.channels}>All channels</ButtonLink>}>
+          Owners and editors of the account make channels.
+        </Empty>
+      </Page>
+    );
+  }
+  if (created.value !== null) return <Made {...created.value} />;
+  return (
+    <Page title="New channel" back={BACK}>
+      <div class="max-w-2xl">
+        <TypeChoice type={type} />
+        <Form key={type} type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
+      </div>
+    </Page>
+  );
+}
+
+function TypeChoice({ type }: { type: ChannelType }) {
+  return (
+    <fieldset class="mb-5 grid gap-2 sm:grid-cols-3">
+      <legend class="sr-only">Type</legend>
+      {ORDER.map((each) => (
+        <label key={each} class={`flex gap-2.5 rounded-xl border p-3 hover:bg-hover has-focus-visible:outline-2 has-focus-visible:outline-focus ${each === type ? 'border-accent bg-accent-tint' : 'border-line bg-surface'}`}>
+          <input type="radio" name="type" checked={each === type} onChange={() => setQuery({ type: each })} class="mt-0.5 size-[1.125rem] shrink-0 accent-accent" />
+          <span class="text-sm font-medium">
+            {TYPES[each].label}
+            <span class="block text-[0.8125rem] font-normal text-soft">{TYPES[each].text}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function Form({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
+  const name = useSignal('');
+  const url = useSignal('');
+  const route = useSignal<Route>({ all: true, ids: [] });
+  const reports = useSignal(false);
+  const error = useSignal<unknown>(null);
+  const isBusy = useSignal(false);
+  const isWebhook = type === 'webhook';
+  const create = async () => {
+    isBusy.value = true;
+    error.value = null;
+    try {
+      const result = await api.post('/channels', {
+        body: {
+          type,
+          ...(name.value.trim() !== '' && { name: name.value }),
+          all_monitors: route.value.all,
+          ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
+          ...(isWebhook ? { url: url.value.trim() } : { reports: reports.value }),
+        },
+      });
+      onCreated(name.value.trim() === '' ? TYPES[type].label : name.value.trim(), result);
+    } catch (failure) {
+      error.value = failure;
+      isBusy.value = false;
+    }
+  };
+  const { byField, rest } = problemsOf(error.value);
+  return (
+    <Card>
+      <form
+        class="flex flex-col gap-5"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        {isWebhook && (
+          <TextField
+            label="Address"
+            type="url"
+            inputMode="url"
+            placeholder="https://example.com/spotcheck"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            required
+            value={url.value}
+            onValue={(value) => (url.value = value)}
+            error={byField['url']}
+            hint="https only. A signed test is sent there now: it has to answer with 2xx within 8 seconds."
+          />
+        )}
+        <TextField label="Name" placeholder={TYPES[type].label} maxLength={255} value={name.value} onValue={(value) => (name.value = value)} error={byField['name']} hint="What you call it, such as “On call”." />
+        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={byField['monitor_ids'] ?? byField['all_monitors']} />
+        {!isWebhook && <CheckField label="Reports, too" hint="Says so in the chat when a weekly or monthly report is made." checked={reports.value} onChecked={(value) => (reports.value = value)} error={byField['reports'] ?? null} />}
+        <FormError text={rest} />
+        <div class="flex flex-wrap items-center gap-3">
+          <Button type="submit" tone="primary" busy={isBusy.value}>
+            {isWebhook ? 'Test and create' : 'Create and connect'}
+          </Button>
+          {isBusy.value && isWebhook && (
+            <span class="late text-sm text-soft" role="status">
+              Sending the test…
+            </span>
+          )}
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+/** What the address did not take is the address's matter. */
+function problemsOf(error: unknown): ReturnType<typeof problemsByField> {
+  if (error instanceof Failure && error.message.startsWith('test delivery failed')) return { byField: { url: sentenceOf(error) }, rest: null };
+  return problemsByField(error, FIELDS);
+}
+
+function Made({ type, name, result }: { type: ChannelType; name: string; result: Created }) {
+  // One was at the foot of a form.
+  useLayoutEffect(() => document.querySelector('main')?.scrollTo({ top: 0 }), []);
+  if (type !== 'webhook') {
+    return (
+      <Page title={name} back={BACK}>
+        <ConnectChat id={result.id} type={type} links={result} />
+      </Page>
+    );
+  }
+  return (
+    <Page title={`${name} is connected`} back={BACK} lead="The test arrived. Alerts go there from now on.">
+      {result.signing_secret !== undefined && <Kept secret={result.signing_secret} href={`/channels/${result.id}`} />}
+    </Page>
+  );
+}
+
+/** The secret, which one is asked about before one leaves it behind. */
+function Kept({ secret, href }: { secret: string; href: string }) {
+  const letGo = useRef<() => void>(() => undefined);
+  useEffect(() => {
+    letGo.current = askBeforeLeaving(() => confirm({ title: 'Have you kept the secret?', text: 'It is never shown again. Without it your receiver cannot tell who calls, until you change it for another.', action: 'I have kept it', tone: 'primary' }));
+    return letGo.current;
+  }, []);
+  const go = () => {
+    letGo.current();
+    navigate(href, { replace: true });
+  };
+  return (
+    <div class="max-w-3xl">
+      <SigningSecret secret={secret} />
+      <div class="mt-6">
+        <Button tone="primary" onClick={go}>
+          I have kept it
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { useSignal } from '@preact/signals';
+import { Button } from '../../parts/button.tsx';
+import { Choices } from '../../parts/choices.tsx';
+import { toast } from '../../parts/toast.tsx';
+import go from '../../samples/verify.go?raw';
+// oxlint-disable-next-line import/default -- `?raw` gives the file's text, whatever it exports.
+import node from '../../samples/verify.mjs?raw';
+import php from '../../samples/verify.php?raw';
+import python from '../../samples/verify.py?raw';
+
+const SAMPLES = { node: { label: 'Node', code: node }, python: { label: 'Python', code: python }, go: { label: 'Go', code: go }, php: { label: 'PHP', code: php } } as const;
+type Language = keyof typeof SAMPLES;
+const CHOICES = (Object.keys(SAMPLES) as Language[]).map((value) => ({ value, label: SAMPLES[value].label }));
+
+/** Code that tells whether a delivery is ours, in the reader's language. */
+export function SampleCode() {
+  const language = useSignal<Language>('node');
+  const { label, code } = SAMPLES[language.value];
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(code);
+      toast('Copied');
+    } catch {
+      toast('The browser does not let this page copy: mark the text instead', 'bad');
+    }
+  };
+  return (
+    <div>
+      <div class="flex flex-wrap items-center justify-between gap-2">
+        <Choices label="Language" choices={CHOICES} value={language.value} onValue={(value) => (language.value = value)} />
+        <Button size="small" icon="copy" onClick={() => void copy()}>
+          Copy
+        </Button>
+      </div>
+      <pre tabIndex={0} aria-label={`${label} code that verifies a delivery`} class="mt-2 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5">
+        {code}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,118 @@
+import { api, type Schemas } from '../client/api.ts';
+import { Failure, sentenceOf } from '../client/failure.ts';
+import { monitors } from '../client/live.ts';
+import { usePoll, useReload } from '../client/reload.ts';
+import { canWrite } from '../client/session-state.ts';
+import { useSignal } from '@preact/signals';
+import { Button, ButtonLink } from '../parts/button.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Loaded, useLoad } from '../parts/load.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { toast } from '../parts/toast.tsx';
+import { PATHS } from '../paths.ts';
+import type { PageProps } from '../page-props.ts';
+import { useShortcut } from '../shell/keys.tsx';
+import { IncidentDeliveries } from './incident/deliveries.tsx';
+import { Evidence } from './incident/evidence.tsx';
+import { Notes } from './incident/notes.tsx';
+import { Standing } from './incident/standing.tsx';
+import { Timeline } from './incident/timeline.tsx';
+
+type IncidentDetail = Schemas['IncidentDetail'];
+
+/** What is on its way is looked after so often, in milliseconds. */
+const DELIVERY_POLL_MS = 3000;
+const BACK = { label: 'Incidents', href: PATHS.incidents };
+
+/** One incident: how it stands, what happened, what each place saw, who was told, and what people say. */
+export function IncidentPage({ params }: PageProps) {
+  const id = params['id'] ?? '';
+  const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id }, signal }), [id]);
+  useReload(load, ['incident'], (changed) => changed === id);
+  usePoll(load, load.value.value?.deliveries.some(({ outcome }) => outcome === 'pending') ?? false, DELIVERY_POLL_MS);
+  const { value: error } = load.error;
+  if (load.value.value === null && error instanceof Failure && error.status === 404) return <Missing />;
+  const { value: incident } = load.value;
+  if (incident === null) {
+    return (
+      <Page title="Incident" back={BACK}>
+        <Loaded load={load} height="h-96">
+          {() => null}
+        </Loaded>
+      </Page>
+    );
+  }
+  return <Shown incident={incident} reload={load.reload} />;
+}
+
+function Shown({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
+  const isCut = (list: IncidentDetail['truncated'][number]) => incident.truncated.includes(list);
+  return (
+    <Page title={incident.monitor_name} back={BACK} actions={<Actions incident={incident} reload={reload} />}>
+      <Standing incident={incident} />
+      <div class="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
+        <div class="min-w-0">
+          <Section title="What happened">
+            <Timeline incident={incident} />
+            {isCut('timeline') && <Cut />}
+          </Section>
+          <Section title="What was seen" lead={incident.evidence.length > 0 ? 'By each place at its first failure.' : undefined}>
+            <Evidence evidence={incident.evidence} />
+            {isCut('evidence') && <Cut />}
+          </Section>
+          <Section title="Who was told">
+            <IncidentDeliveries deliveries={incident.deliveries} startedAt={incident.started_at} />
+            {isCut('deliveries') && <Cut />}
+          </Section>
+        </div>
+        <Section title="Notes">
+          <Notes incidentId={incident.id} notes={incident.notes} onChanged={reload} />
+        </Section>
+      </div>
+    </Page>
+  );
+}
+
+function Actions({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
+  const isBusy = useSignal(false);
+  const isAcknowledged = incident.acknowledged_at !== null;
+  const change = async () => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    try {
+      const options = { path: { id: incident.id } };
+      await (isAcknowledged ? api.delete('/incidents/{id}/acknowledge', options) : api.post('/incidents/{id}/acknowledge', options));
+      await reload();
+      toast(isAcknowledged ? 'Taken back: nobody looks after it' : 'Acknowledged: others see that you look after it');
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+    isBusy.value = false;
+  };
+  const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
+  useShortcut('a', isAcknowledged ? 'Take the acknowledgement back' : 'Acknowledge', () => canWrite() && void change());
+  return (
+    <>
+      {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>Monitor</ButtonLink>}
+      {canWrite() && (
+        <Button tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'} icon={isAcknowledged ? 'close' : 'check'} busy={isBusy.value} onClick={() => void change()}>
+          {isAcknowledged ? 'Take back' : 'Acknowledge'}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Cut() {
+  return <p class="mt-2 text-[0.8125rem] text-soft">The first 500 are shown.</p>;
+}
+
+function Missing() {
+  return (
+    <Page title="Incident" back={BACK}>
+      <Empty icon="incidents" title="There is no such incident" action={<ButtonLink href={PATHS.incidents}>All incidents</ButtonLink>}>
+        It belongs to another account, or its address is not complete.
+      </Empty>
+    </Page>
+  );
+}

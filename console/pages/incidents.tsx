@@ -1,0 +1,127 @@
+import { useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { monitors } from '../client/live.ts';
+import { canWrite } from '../client/session-state.ts';
+import { useReload } from '../client/reload.ts';
+import { Button, ButtonLink } from '../parts/button.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Loaded, useLoad } from '../parts/load.tsx';
+import { Page } from '../parts/page.tsx';
+import { useRowKeys } from '../parts/row-keys.ts';
+import { PATHS } from '../paths.ts';
+import type { PageProps } from '../page-props.ts';
+import { navigate, setQuery } from '../shell/router.ts';
+import { IncidentFilters } from './incidents/filters.tsx';
+import { findIncidents, FIRST_COUNT, isNarrow, MOST, readFilter, type Filter, type Found, type Incident } from './incidents/questions.ts';
+import { IncidentRow } from './incidents/row.tsx';
+
+/** All incidents: what is open first, then what was, day by day. */
+export function IncidentsPage({ query }: PageProps) {
+  const filter = readFilter(query);
+  const load = useLoad((signal) => findIncidents(filter, signal), [JSON.stringify(filter)]);
+  useReload(load, ['incident']);
+  const open = load.value.value?.open.length ?? 0;
+  return (
+    <Page title="Incidents" {...(load.value.value !== null && filter.status !== 'resolved' && { lead: open === 0 ? 'Nothing is wrong now.' : `${open} open.` })}>
+      <IncidentFilters filter={filter} />
+      <Loaded load={load} height="h-96">
+        {(found) => <Listing found={found} filter={filter} isBusy={load.isBusy.value} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Listing({ found, filter, isBusy }: { found: Found; filter: Filter; isBusy: boolean }) {
+  const list = useRef<HTMLDivElement>(null);
+  useRowKeys(list, 'incident');
+  const { open, resolved, hasMore } = found;
+  if (open.length + resolved.length === 0) return <Nothing isNarrow={isNarrow(filter)} />;
+  const oldest = resolved.at(-1);
+  return (
+    <div ref={list} class="flex flex-col gap-6">
+      {filter.until !== '' && (
+        <div>
+          <Button size="small" onClick={() => setQuery({ until: '', count: '' })}>
+            Back to the newest
+          </Button>
+        </div>
+      )}
+      {open.length > 0 && <Group title="Open" incidents={open} />}
+      {groupByDay(resolved).map(({ day, incidents }) => (
+        <Group key={day} title={day} incidents={incidents} />
+      ))}
+      {hasMore && oldest !== undefined && (
+        <div class="flex justify-center">
+          {filter.count < MOST ? (
+            <Button busy={isBusy} onClick={() => setQuery({ count: String(Math.min(MOST, Math.max(FIRST_COUNT, filter.count) * 2)) })}>
+              Show more
+            </Button>
+          ) : (
+            <Button busy={isBusy} onClick={() => setQuery({ count: '', until: String(oldest.started_at) })}>
+              Go further back
+            </Button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Group({ title, incidents }: { title: string; incidents: readonly Incident[] }) {
+  return (
+    <section aria-label={title}>
+      <h2 class="heading mb-1.5 text-sm text-soft">{title}</h2>
+      <ul class="divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">
+        {incidents.map((incident) => (
+          <li key={incident.id}>
+            <IncidentRow incident={incident} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+
+/** By the day, of the reader, on which they began; the order stays. */
+function groupByDay(incidents: readonly Incident[]): { day: string; incidents: Incident[] }[] {
+  const groups: { day: string; incidents: Incident[] }[] = [];
+  const now = Date.now();
+  const names = new Map([
+    [DAY.format(now), 'Today'],
+    [DAY.format(now - 86_400_000), 'Yesterday'],
+  ]);
+  for (const incident of incidents) {
+    const date = DAY.format(incident.started_at * 1000);
+    const day = names.get(date) ?? date;
+    if (groups.at(-1)?.day !== day) groups.push({ day, incidents: [] });
+    groups.at(-1)?.incidents.push(incident);
+  }
+  return groups;
+}
+
+function Nothing({ isNarrow: isFiltered }: { isNarrow: boolean }) {
+  if (isFiltered) {
+    return (
+      <Empty icon="search" title="No incident matches" action={<Button onClick={() => navigate(PATHS.incidents)}>Show all</Button>}>
+        None of the account’s incidents is what you are looking for.
+      </Empty>
+    );
+  }
+  const isWatching = (monitors.value ?? []).length > 0;
+  return (
+    <Empty icon="incidents" title="No incident so far" {...(!isWatching && { action: <FirstMonitor /> })}>
+      When a monitor goes down or is degraded, what happened is told here: since when, from where it was seen, what was answered, and who was alerted.
+      {!isWatching && ' Nothing is watched yet.'}
+    </Empty>
+  );
+}
+
+function FirstMonitor(): ComponentChildren {
+  return canWrite() ? (
+    <ButtonLink href={PATHS.monitorNew} tone="primary" icon="plus">
+      New monitor
+    </ButtonLink>
+  ) : null;
+}

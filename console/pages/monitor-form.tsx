@@ -1,0 +1,48 @@
+import { api } from '../client/api.ts';
+import { canWrite, signedIn } from '../client/session-state.ts';
+import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
+import { MIN_INTERVAL, withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
+import { TYPES } from '../forms/words.ts';
+import type { PageProps } from '../page-props.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Loaded, useLoad } from '../parts/load.tsx';
+import { Page } from '../parts/page.tsx';
+import { PATHS } from '../paths.ts';
+import { MonitorForm } from './monitor-form/form.tsx';
+
+/** Where a monitor is made, or with an id in the address changed. */
+export function MonitorFormPage({ params, query }: PageProps) {
+  const id = params['id'];
+  const load = useLoad(
+    async (signal) => {
+      const [{ agents }, monitor] = await Promise.all([api.get('/agents', { query: { limit: 1000 }, signal }), id === undefined ? null : api.get('/monitors/{id}', { path: { id }, signal })]);
+      return { agents, monitor };
+    },
+    [id],
+  );
+  if (!canWrite()) {
+    return (
+      <Empty icon="monitors" title="You may look, not change">
+        An owner of this account can make you an editor.
+      </Empty>
+    );
+  }
+  const monitor = load.value.value?.monitor ?? null;
+  const back = id === undefined ? { label: 'Monitors', href: PATHS.monitors } : { label: monitor?.name ?? 'Monitor', href: `/monitors/${id}` };
+  return (
+    <Page title={id === undefined ? 'New monitor' : 'Edit monitor'} back={back} lead={monitor === null ? undefined : `${TYPES[monitor.type].label}. What is watched can change, its type cannot.`}>
+      <Loaded load={load}>
+        {(loaded) => {
+          const surroundings: Surroundings = { minInterval: MIN_INTERVAL[signedIn().tenant.plan], sharedPlaces: loaded.agents.filter(({ kind }) => kind === 'first_party').length };
+          const original = loaded.monitor === null ? emptyDraft(typeOf(query['type'])) : withFollowing(draftOf(loaded.monitor), surroundings);
+          return <MonitorForm {...{ original, surroundings }} monitor={loaded.monitor} agents={loaded.agents} />;
+        }}
+      </Loaded>
+    </Page>
+  );
+}
+
+/** Links may ask for a type. */
+function typeOf(asked: string | undefined): MonitorType {
+  return asked !== undefined && Object.hasOwn(TYPES, asked) ? (asked as MonitorType) : 'http';
+}

@@ -1,0 +1,183 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { api, type Schemas } from '../../client/api.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Card } from '../../parts/page.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { useWide } from '../../parts/wide.ts';
+import { PATHS } from '../../paths.ts';
+import { navigate } from '../../shell/router.ts';
+import type { FormState } from '../../forms/form-state.ts';
+import { findHeaderProblems } from '../../forms/headers.ts';
+import { createBody, isChanged, patchBody } from '../../forms/monitor-body.ts';
+import { defaultsOf, type Surroundings } from '../../forms/monitor-defaults.ts';
+import type { Draft } from '../../forms/monitor-draft.ts';
+import { suggestName } from '../../forms/name.ts';
+import { NO_PROBLEMS, problemsOf, type Problems } from '../../forms/problems.ts';
+import { useUnsaved } from '../../forms/unsaved.ts';
+import { Basics } from './basics.tsx';
+import { Dependencies, Judgement } from './judgement.tsx';
+import { Meaning } from './meaning.tsx';
+import { PingAddress } from './ping-address.tsx';
+import { Places } from './places.tsx';
+import { TryIt } from './try-it.tsx';
+import { TypeChooser } from './type-chooser.tsx';
+import { TypeFields } from './type-fields.tsx';
+
+type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null; agents: readonly Schemas['Agent'][] };
+
+/** The form of a monitor, new or there already. */
+export function MonitorForm({ original, surroundings, monitor, agents }: Props) {
+  // What was read when the form was opened: a later read must not take away what is filled in.
+  const first = useMemo(() => original, []);
+  const draft = useSignal(first);
+  const problems = useSignal<Problems>(NO_PROBLEMS);
+  const isBusy = useSignal(false);
+  const isSaved = useSignal(false);
+  const isWide = useWide();
+  const made = useSignal<Schemas['MonitorDetail'] | null>(null);
+  const box = useRef<HTMLFormElement>(null);
+  useUnsaved(!isSaved.value && isChanged(draft.value, first));
+  // On a phone the keyboard would hide what can be chosen.
+  useEffect(() => {
+    if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
+  }, []);
+  useEffect(() => leadToProblem(box.current, problems.value), [problems.value]);
+
+  const form: FormState = {
+    draft: draft.value,
+    change: (part) => (draft.value = { ...draft.value, ...part }),
+    defaults: defaultsOf(draft.value, surroundings),
+    surroundings,
+    problem: (field) => problems.value.byField[field],
+    problems: problems.value,
+    agents,
+    monitor,
+  };
+  const create = async () => {
+    const name = draft.value.name.trim() === '' ? suggestName(draft.value) : draft.value.name.trim();
+    const { id } = await api.post('/monitors', { body: createBody({ ...draft.value, name }) });
+    isSaved.value = true;
+    // It is made: what goes wrong from here on must not look as if it were not.
+    if (draft.value.type === 'heartbeat') made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
+    if (made.value === null) leave(id, `${name} is watched from now on`);
+  };
+  const change = async (id: string) => {
+    await api.patch('/monitors/{id}', { path: { id }, body: patchBody(draft.value, { original: first, surroundings }) });
+    isSaved.value = true;
+    leave(id, 'Saved');
+  };
+  const save = async () => {
+    if (isBusy.peek()) return;
+    const own = draft.value.type === 'http' ? findHeaderProblems(draft.value.request.headers) : {};
+    problems.value = { byField: own, rest: [] };
+    if (Object.keys(own).length > 0) return;
+    isBusy.value = true;
+    try {
+      if (monitor === null) await create();
+      else await change(monitor.id);
+    } catch (error) {
+      problems.value = problemsOf(error, draft.value);
+    }
+    isBusy.value = false;
+  };
+  if (made.value !== null) return <NewHeartbeat monitor={made.value} />;
+  const { type } = draft.value;
+  const token = monitor?.check_spec.heartbeat?.token;
+  return (
+    <form
+      ref={box}
+      noValidate
+      class="grid gap-x-8 gap-y-6 lg:grid-cols-[minmax(0,1fr)_17rem]"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void save();
+      }}
+    >
+      <div class="flex min-w-0 flex-col gap-6">
+        <WholeProblem problems={problems.value} />
+        {token !== undefined && (
+          <Card>
+            <PingAddress token={token} />
+          </Card>
+        )}
+        {monitor === null && <TypeChooser type={type} onType={(chosen) => form.change({ type: chosen })} />}
+        <Basics form={form} />
+        <div>
+          <TypeFields form={form} />
+          {type === 'http' || type === 'tcp' || type === 'icmp' || type === 'udp' ? <Places form={form} /> : null}
+          <Judgement form={form} />
+          <Dependencies form={form} />
+        </div>
+        <TryIt form={form} original={first} onProblems={(found) => (problems.value = found)} />
+        <div class="lg:hidden">
+          <Meaning form={form} />
+        </div>
+        <div class="sticky bottom-0 z-10 -mx-4 flex flex-wrap items-center gap-2 border-t border-line bg-paper px-4 py-3 md:-mx-2 md:px-2">
+          <Button type="submit" tone="primary" busy={isBusy.value}>
+            {monitor === null ? 'Create monitor' : 'Save changes'}
+          </Button>
+          <ButtonLink href={monitor === null ? PATHS.monitors : `/monitors/${monitor.id}`} tone="quiet">
+            Cancel
+          </ButtonLink>
+        </div>
+      </div>
+      <aside class="sticky top-6 hidden flex-col gap-4 self-start lg:flex">
+        <Meaning form={form} />
+      </aside>
+    </form>
+  );
+}
+
+/** After the question about what is unsaved has been withdrawn, which the next drawing does. */
+function leave(id: string, text: string): void {
+  setTimeout(() => {
+    toast(text);
+    navigate(`/monitors/${id}`, { replace: true });
+  });
+}
+
+/** What is wrong with the whole, at its top. */
+function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
+  const fields = Object.keys(byField).length;
+  if (rest.length === 0 && fields === 0) return null;
+  return (
+    <div role="alert" tabIndex={-1} data-whole class="flex gap-2 rounded-md bg-down-tint px-3 py-2 text-sm text-down">
+      <Icon name="warning" class="mt-0.5 size-4" />
+      <div>
+        {rest.map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
+        {fields > 0 && <p>{fields === 1 ? 'One field needs another look.' : `${fields} fields need another look.`}</p>}
+      </div>
+    </div>
+  );
+}
+
+/** Puts the keyboard where something is wrong: at the first field, or at the top where it is about the whole. What is folded opens. */
+function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems): void {
+  if (form === null || (rest.length === 0 && Object.keys(byField).length === 0)) return;
+  const wrong = [...form.querySelectorAll<HTMLElement>('[aria-invalid="true"], [data-problem]')];
+  for (const each of wrong) for (let fold = each.closest('details'); fold !== null; fold = fold.parentElement?.closest('details') ?? null) fold.open = true;
+  const first = rest.length > 0 ? form.querySelector<HTMLElement>('[data-whole]') : wrong[0];
+  (first ?? form.querySelector<HTMLElement>('[data-whole]'))?.focus();
+}
+
+/** What a job needs to know, once there is a heartbeat for it. */
+function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
+  const { token } = monitor.check_spec.heartbeat ?? {};
+  return (
+    <Card>
+      <h2 class="heading text-base">{monitor.name} waits for its first ping</h2>
+      <p class="mb-4 mt-1 text-sm text-soft">Let the job call this address when it is done. If it never does, you will hear of that, too.</p>
+      {token !== undefined && <PingAddress token={token} />}
+      <ButtonLink href={`/monitors/${monitor.id}`} tone="primary" class="mt-5">
+        Go to the monitor
+      </ButtonLink>
+    </Card>
+  );
+}

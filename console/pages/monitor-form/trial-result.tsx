@@ -1,0 +1,86 @@
+import type { Schemas } from '../../client/api.ts';
+import { OP_WORDS, SOURCES } from '../../forms/words.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { formatDay, formatLatency } from '../../parts/time.tsx';
+import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
+import { SeenAnswer } from '../monitor/seen-answer.tsx';
+import { VerdictMark } from '../monitor/verdict-mark.tsx';
+
+type Trial = Schemas['Trial'];
+type Condition = Trial['conditions'][number];
+
+const WORDS: Readonly<Record<Trial['verdict'], string>> = { up: 'It would be up', degraded: 'It would be degraded', down: 'It would be down', none: 'It could not be looked at' };
+
+/** What one look at a draft saw; `isOld` once the draft has changed since. */
+export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) {
+  const { verdict, region, reason, latency_ms: ms, phases, conditions, facts, certificate, answer } = trial;
+  const from = [region === null ? '' : `from ${region}`, ms === null ? '' : `in ${formatLatency(ms)}`].filter((part) => part !== '').join(', ');
+  return (
+    <div class="flex flex-col gap-3.5 border-t border-line pt-3.5 text-sm">
+      <div>
+        <p class="flex items-center gap-2">
+          <VerdictMark verdict={verdict} class="size-3" />
+          <span class="font-medium">{WORDS[verdict]}</span>
+          <span class="text-soft">{from}</span>
+        </p>
+        {reason !== null && <p class="mt-1 break-words">{reason.charAt(0).toUpperCase() + reason.slice(1)}</p>}
+        {isOld && <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: try it again.</p>}
+      </div>
+      {hasPhases(phases) && <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />}
+      {conditions.length > 0 && (
+        <ul class="flex flex-col gap-1" aria-label="Conditions">
+          {conditions.map((condition, index) => (
+            <ConditionLine key={index} condition={condition} />
+          ))}
+        </ul>
+      )}
+      {(facts.length > 0 || certificate !== null) && (
+        <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[9rem_1fr]">
+          {facts.map(({ name, text }, index) => (
+            <Fact key={index} name={name} text={text} />
+          ))}
+          {certificate !== null && <Fact name="Certificate" text={`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`} />}
+        </dl>
+      )}
+      {answer !== null && (
+        <details>
+          <summary class="rounded text-[0.8125rem] font-medium text-soft hover:text-ink">What was answered</summary>
+          <div class="mt-2">
+            <SeenAnswer answer={answer} />
+          </div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function ConditionLine({ condition }: { condition: Condition }) {
+  const { outcome, reason } = condition;
+  const holds = outcome === 'holds';
+  return (
+    <li class="flex gap-2">
+      <Icon name={holds ? 'check' : 'close'} class={`mt-1 size-3.5 ${holds ? 'text-up' : outcome === 'not_reached' ? 'text-soft' : 'text-down'}`} />
+      <span class="min-w-0 break-words">
+        <span class="sr-only">{holds ? 'Holds: ' : outcome === 'not_reached' ? 'Not reached: ' : 'Fails: '}</span>
+        {sayCondition(condition)}
+        {reason !== null && <span class="text-soft"> ({reason})</span>}
+      </span>
+    </li>
+  );
+}
+
+function sayCondition({ source, op, value, path, name }: Condition): string {
+  if (source === 'status') return `Status is ${value ?? ''}`;
+  const { label, unit } = SOURCES[source];
+  const word = Object.entries(OP_WORDS).find(([known]) => known === op)?.[1] ?? op;
+  return [label, path ?? name, word, value, unit].filter((part) => part !== null && part !== '').join(' ');
+}
+
+function Fact({ name, text }: { name: string; text: string }) {
+  return (
+    <>
+      <dt class="text-soft max-md:mt-1 max-md:text-xs">{name.charAt(0).toUpperCase() + name.slice(1)}</dt>
+      <dd class="min-w-0 whitespace-pre-line break-words">{text}</dd>
+    </>
+  );
+}

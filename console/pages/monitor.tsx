@@ -1,0 +1,125 @@
+import { useEffect } from 'preact/hooks';
+import { Failure } from '../client/failure.ts';
+import { monitors, openIncidents } from '../client/live.ts';
+import type { PageProps } from '../page-props.ts';
+import { ButtonLink } from '../parts/button.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import { useTitle } from '../parts/page.tsx';
+import { STATUSES } from '../parts/statuses.ts';
+import { formatShort } from '../parts/time.tsx';
+import { PATHS } from '../paths.ts';
+import { Actions } from './monitor/actions.tsx';
+import { Checks } from './monitor/checks.tsx';
+import { Incidents } from './monitor/incidents.tsx';
+import { STEP_SECONDS, type View } from './monitor/lines.ts';
+import { Places } from './monitor/places.tsx';
+import { readShown, wordsOf } from './monitor/ranges.ts';
+import { Response } from './monitor/response.tsx';
+import { Settings } from './monitor/settings.tsx';
+import { Special } from './monitor/specials.tsx';
+import { hasPlaces } from './monitor/standing-words.ts';
+import { Standing } from './monitor/standing.tsx';
+import { Uptime } from './monitor/uptime.tsx';
+import { useChecks, type CheckChoice } from './monitor/use-checks.ts';
+import { useMonitor } from './monitor/use-monitor.ts';
+
+const NEWEST: CheckChoice = { verdict: '', source: '', span: null };
+
+/** What is asked for "now" comes within seconds: then the list is looked at again, in milliseconds. */
+const LOOKS_MS = [700, 1500, 3000, 6000, 11_000];
+
+/** A monitor: how it is and was, what was seen of it, and how it is watched. */
+export function MonitorPage({ params, query }: PageProps) {
+  const id = params['id'] ?? '';
+  return <Whole key={id} id={id} query={query} />;
+}
+
+function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
+  const shown = readShown(query);
+  const loads = useMonitor(id, shown);
+  const { detail, incidents, stats, uptime, agents, row, isDeleted } = loads;
+  const { value: whole } = detail.value;
+  const interval = row?.interval_seconds ?? 60;
+  const refreshMs = Math.min(60, Math.max(10, interval)) * 1000;
+  const answer = stats.value.value;
+  const at = Number(query['at'] ?? '');
+  const picked = query['at'] === undefined || !Number.isSafeInteger(at) || at <= 0 ? null : at;
+  const span = picked === null ? null : { from: picked, to: picked + STEP_SECONDS[answer?.resolution ?? 'minute'] };
+  const choice: CheckChoice = { verdict: query['verdict'] ?? '', source: query['source'] ?? '', span };
+  const isChosen = choice.verdict !== '' || choice.source !== '' || span !== null;
+  const newest = useChecks(id, NEWEST, refreshMs);
+  const chosen = useChecks(id, isChosen ? choice : null, refreshMs);
+  const status = row?.status;
+  useTitle(row === null ? 'Monitor' : `${STATUSES[row.status].label} · ${row.name}`);
+  useEffect(() => {
+    // A change of state comes from results that are there by now.
+    if (status !== undefined && newest.checks.peek() !== null) void newest.refresh();
+  }, [status]);
+  if (isDeleted) return <Gone />;
+  if (row === null || whole === null) return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
+  // Its own row is newer than what was asked for.
+  const monitor = { ...whole, ...row };
+  const words = wordsOf(shown, formatShort);
+  const list = incidents.value.value;
+  const view: View = { name: query['view'] === 'places' ? 'places' : 'percentiles', sourceId: query['source'] ?? null };
+  const look = () => LOOKS_MS.forEach((ms) => setTimeout(() => void newest.refresh(), ms));
+  return (
+    <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
+      <a href={PATHS.monitors} class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink">
+        <Icon name="back" class="size-4" />
+        Monitors
+      </a>
+      <Standing monitor={monitor} incident={openIncidents.value.get(id) ?? null} before={list === null ? undefined : (list.find((incident) => incident.status === 'resolved') ?? null)} checks={newest.checks.value} onAcknowledged={() => void incidents.reload()} />
+      <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
+        <Target target={monitor.target} type={monitor.type} />
+        <div class="flex flex-wrap gap-2 print:hidden">
+          <Actions monitor={monitor} onAsked={look} />
+        </div>
+      </div>
+      <Special detail={monitor} checks={newest.checks.value} />
+      <Response monitor={monitor} stats={stats} incidents={list ?? []} shown={shown} view={view} picked={picked} />
+      {hasPlaces(monitor) && <Places detail={monitor} agents={agents.value.value ?? []} checks={newest.checks.value ?? []} sources={answer?.sources ?? []} words={words} />}
+      <Uptime uptime={uptime} stats={answer} words={words} />
+      <Incidents id={id} incidents={incidents} />
+      <Checks monitor={monitor} list={isChosen ? chosen : newest} choice={choice} agents={agents.value.value ?? []} sourceIds={monitor.agent_sources} incidents={list ?? []} />
+      <Settings detail={monitor} agents={agents.value.value ?? []} names={new Map(monitors.value?.map(({ id: other, name }) => [other, name]))} />
+    </div>
+  );
+}
+
+/** What is watched; a page can be opened from here. */
+function Target({ target, type }: { target: string; type: string }) {
+  const isLink = /^https?:\/\//.test(target);
+  return (
+    <p class="min-w-0 max-w-full text-sm text-soft max-md:w-full">
+      <span class="flex min-w-0 items-center gap-2">
+        <span class="shrink-0 rounded bg-sunken px-1.5 text-xs font-medium uppercase leading-5 tracking-wide">{type}</span>
+        {isLink ? (
+          <a href={target} target="_blank" rel="noreferrer" class="clipped font-mono text-[0.8125rem] underline-offset-2 hover:underline" title={target}>
+            {target}
+          </a>
+        ) : (
+          <span class="clipped font-mono text-[0.8125rem]" title={target}>
+            {target}
+          </span>
+        )}
+      </span>
+    </p>
+  );
+}
+
+function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  if (error === null) return <Placeholder class="h-full" />;
+  if (error instanceof Failure && (error.status === 404 || error.status === 400)) return <Gone />;
+  return <FailedLoad error={error} onRetry={onRetry} />;
+}
+
+function Gone() {
+  return (
+    <Empty icon="monitors" title="There is no such monitor" action={<ButtonLink href={PATHS.monitors}>All monitors</ButtonLink>}>
+      It was deleted, or the address has an error. What happened to it is still among the incidents.
+    </Empty>
+  );
+}

@@ -1,0 +1,96 @@
+import { useSignal } from '@preact/signals';
+import { api, type Schemas } from '../../client/api.ts';
+import { sentenceOf } from '../../client/failure.ts';
+import { putMonitors } from '../../client/live.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { confirm } from '../../parts/dialog.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { PATHS } from '../../paths.ts';
+import { PAGES } from '../../routes.ts';
+import { useShortcut } from '../../shell/keys.tsx';
+import { navigate } from '../../shell/router.ts';
+import { count } from './figures.ts';
+
+type Monitor = Schemas['Monitor'];
+
+type Action = 'check' | 'toggle' | 'delete';
+/** `onAsked` hears that results are on their way. */
+type ActionsProps = { monitor: Monitor; onAsked: () => void };
+
+/** What can be done with a monitor, for those who may. */
+export function Actions(props: ActionsProps) {
+  return canWrite() ? <Buttons {...props} /> : null;
+}
+
+function Buttons({ monitor, onAsked }: ActionsProps) {
+  const busy = useSignal<Action | null>(null);
+  const { id, name } = monitor;
+  const isPaused = monitor.enabled === 0;
+  const act = async (what: Action, run: () => Promise<void>) => {
+    if (busy.value !== null) return;
+    busy.value = what;
+    try {
+      await run();
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+    busy.value = null;
+  };
+  const isCheckable = !isPaused && monitor.type !== 'heartbeat' && monitor.target !== '';
+  const check = () =>
+    act('check', async () => {
+      const { sources } = await api.post('/monitors/{id}/check', { path: { id } });
+      toast(describeAsked(sources.map(({ state }) => state)));
+      onAsked();
+    });
+  const toggle = () =>
+    act('toggle', async () => {
+      const { check_spec: _, agent_sources: __, agent_sources_unable: ___, ...row } = isPaused ? await api.post('/monitors/{id}/resume', { path: { id } }) : await api.post('/monitors/{id}/pause', { path: { id } });
+      putMonitors([row]);
+      toast(isPaused ? `${name} is checked again` : `${name} is paused: nothing is checked, and nobody is alerted`);
+    });
+  const remove = async () => {
+    const text = 'Its checks stop, an open incident ends, and its settings are gone for good. What happened stays in reports and in the list of incidents.';
+    if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete monitor' }))) return;
+    await act('delete', async () => {
+      await api.delete('/monitors/{id}', { path: { id } });
+      navigate(PATHS.monitors, { replace: true });
+      putMonitors([], [id]);
+      toast(`${name} is deleted`);
+    });
+  };
+  const edit = `/monitors/${id}/edit`;
+  useShortcut('c', 'Check now', () => isCheckable && void check());
+  useShortcut('p', isPaused ? 'Resume' : 'Pause', () => void toggle());
+  useShortcut('e', 'Edit', () => PAGES.monitorEdit !== undefined && navigate(edit));
+  return (
+    <>
+      {isCheckable && (
+        <Button size="small" icon="retry" busy={busy.value === 'check'} onClick={() => void check()}>
+          Check now
+        </Button>
+      )}
+      <Button size="small" icon={isPaused ? 'play' : 'pause'} busy={busy.value === 'toggle'} onClick={() => void toggle()}>
+        {isPaused ? 'Resume' : 'Pause'}
+      </Button>
+      {PAGES.monitorEdit !== undefined && (
+        <ButtonLink size="small" icon="edit" href={edit}>
+          Edit
+        </ButtonLink>
+      )}
+      <Button size="small" tone="danger" icon="trash" busy={busy.value === 'delete'} onClick={() => void remove()}>
+        Delete
+      </Button>
+    </>
+  );
+}
+
+/** Who looks at once, and who later; none are named where the service looks by itself. */
+function describeAsked(states: readonly ('asked' | 'waits' | 'unable')[]): string {
+  const asked = states.filter((state) => state === 'asked').length;
+  const waiting = states.filter((state) => state === 'waits').length;
+  if (states.length === 0 || (asked === states.length && asked === 1)) return 'It is being checked';
+  const parts = [asked > 0 ? `${count(asked, 'place')} ${asked === 1 ? 'looks' : 'look'} at it now` : '', waiting > 0 ? `${count(waiting, 'agent')} at the next check-in` : ''].filter((part) => part !== '');
+  return parts.length === 0 ? 'No place can look at it' : parts.join(', ');
+}

@@ -1,0 +1,72 @@
+import type { ComponentChildren } from 'preact';
+import { api, type Schemas } from '../../client/api.ts';
+import { Loaded, useLoad } from '../../parts/load.tsx';
+import { formatLatency, formatShort } from '../../parts/time.tsx';
+import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
+import { describeCause } from './causes.ts';
+import { SeenAnswer } from './seen-answer.tsx';
+import { sentence } from './standing-words.ts';
+
+type Check = Schemas['Check'];
+type Incident = Schemas['Incident'];
+
+/** All that is known of one result: why, how long each step took, and of a failure the answer. */
+export function CheckDetails({ check, incidents }: { check: Check; incidents: readonly Incident[] }) {
+  const { cause, reason, http_status: status, latency_ms: ms, phases } = check;
+  const incident = check.verdict === 'down' || check.verdict === 'degraded' ? incidentAt(incidents, check.at) : null;
+  return (
+    <div class="grid gap-3 text-sm">
+      <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
+        {reason !== null && <Fact label="Why">{sentence(reason)}</Fact>}
+        {cause !== null && (
+          <Fact label="Cause">
+            {describeCause(cause)} <code class="text-xs text-soft">{cause}</code>
+          </Fact>
+        )}
+        {status !== null && <Fact label="HTTP status">{status}</Fact>}
+        {ms !== null && <Fact label="Took">{formatLatency(ms)}</Fact>}
+      </dl>
+      {hasPhases(phases) ? (
+        <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />
+      ) : (
+        check.ping === undefined && check.verdict === 'up' && <p class="text-xs text-soft">Of good results the phases are kept once in ten minutes; of this one they were not.</p>
+      )}
+      {incident !== null && <Evidence check={check} incident={incident} />}
+    </div>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt class="text-soft max-md:mt-1 max-md:text-xs">{label}</dt>
+      <dd class="min-w-0 break-words">{children}</dd>
+    </>
+  );
+}
+
+/** Answers are kept of the first failures of an incident: this one's own, or the one that its place began with. */
+function Evidence({ check, incident }: { check: Check; incident: Incident }) {
+  const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id: incident.id }, signal }), [incident.id]);
+  return (
+    <Loaded load={load} height="h-16">
+      {({ evidence }) => {
+        const ofPlace = evidence.filter(({ source, answer }) => source.id === check.source.id && answer !== null);
+        const own = ofPlace.find(({ at }) => at === Math.floor(check.at));
+        const kept = own ?? ofPlace.find(({ verdict }) => verdict === check.verdict) ?? ofPlace[0];
+        if (kept === undefined || kept.answer === null) return <p class="text-xs text-soft">No answer came, or none was kept: of an incident it is the first one from each place.</p>;
+        return (
+          <div>
+            <h3 class="mb-1 text-[0.8125rem] font-medium">{own === undefined ? `What ${kept.source.name} saw first in this incident, ${formatShort(kept.at)}` : 'What was answered'}</h3>
+            <SeenAnswer answer={kept.answer} />
+          </div>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+/** The incident that a moment lies in; null where it lies in none. */
+function incidentAt(incidents: readonly Incident[], at: number): Incident | null {
+  return incidents.find(({ started_at: from, resolved_at: to }) => Math.floor(at) >= from && (to === null || at <= to + 1)) ?? null;
+}

@@ -1,0 +1,73 @@
+import type { Schemas } from '../../client/api.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Loaded, type Load } from '../../parts/load.tsx';
+import { Section } from '../../parts/page.tsx';
+import { StatusMark } from '../../parts/status.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
+import { PAGES } from '../../routes.ts';
+import { joinWords } from './figures.ts';
+
+type Incident = Schemas['Incident'];
+
+/** So many are shown; the others are on a page of their own. */
+const SHOWN = 8;
+
+/** The newest incidents of the monitor. */
+export function Incidents({ id, incidents }: { id: string; incidents: Load<Incident[]> }) {
+  const hasMore = (incidents.value.value?.length ?? 0) > SHOWN && PAGES.incidents !== undefined;
+  const all = hasMore && (
+    <a href={`/incidents?monitor_id=${encodeURIComponent(id)}`} class="text-sm text-soft underline underline-offset-2 hover:text-ink">
+      All incidents
+    </a>
+  );
+  return (
+    <Section title="Incidents" actions={all}>
+      <Loaded load={incidents} height="h-32">
+        {(list) =>
+          list.length === 0 ? (
+            <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">There was none so far.</p>
+          ) : (
+            <Table caption="Incidents, the newest first" columns={COLUMNS} rows={list.slice(0, SHOWN)} keyOf={(incident) => incident.id} hrefOf={(incident) => (PAGES.incident === undefined ? null : `/incidents/${incident.id}`)} />
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+const COLUMNS: readonly Column<Incident>[] = [
+  {
+    head: 'Began',
+    class: 'whitespace-nowrap',
+    cell: ({ state, started_at: at }) => (
+      <span class="inline-flex items-center gap-2">
+        <StatusMark status={state} class="size-3" />
+        {formatShort(at)}
+      </span>
+    ),
+  },
+  { head: 'Why', cell: Why },
+  { head: 'Lasted', align: 'right', class: 'whitespace-nowrap', cell: ({ status, started_at: at, duration_seconds: seconds }) => (status === 'open' ? <Since at={at} /> : formatDuration(seconds)) },
+  { head: 'Ended', align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft', cell: Ended },
+];
+
+function Why({ reason, sources_down: places, acknowledged_at: acknowledged, status }: Incident) {
+  return (
+    <>
+      {reason}
+      {places.length > 0 && <span class="block text-xs text-soft max-md:hidden">{joinWords(places)}</span>}
+      {status === 'open' && acknowledged !== null && <Badge tone="good">Somebody is on it</Badge>}
+    </>
+  );
+}
+
+function Ended({ status, resolved_at: at, resolution }: Incident) {
+  if (status === 'open' || at === null) return <Badge tone="bad">Open</Badge>;
+  return (
+    <>
+      {resolution === 'paused' ? 'paused ' : ''}
+      <Moment at={at} />
+    </>
+  );
+}

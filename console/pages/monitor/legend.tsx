@@ -1,0 +1,71 @@
+import type { Schemas } from '../../client/api.ts';
+import { formatLatency } from '../../parts/time.tsx';
+import type { Line } from '../../plots/series.ts';
+import { labelStep } from '../../plots/time-labels.ts';
+import { setQuery } from '../../shell/router.ts';
+import { nameOf, STEP_SECONDS, wholeOf, type View } from './lines.ts';
+
+type LegendProps = {
+  answer: Schemas['MonitorStats'];
+  view: View;
+  all: readonly Line[];
+  hovered: number | null;
+  hidden: ReadonlySet<string>;
+  onHidden: (names: ReadonlySet<string>) => void;
+  words: string;
+};
+
+const MEANINGS: Readonly<Record<string, string>> = { p50: 'Half of the checks were faster', p95: '95 of 100 checks were faster', p99: '99 of 100 checks were faster' };
+
+/** What the lines are, with their values at the moment that is pointed at, or of the whole window; a press hides or shows one. */
+export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: LegendProps) {
+  const step = hovered === null ? undefined : answer.series[hovered];
+  const whole = wholeOf(answer, view);
+  const toggle = (name: string) => onHidden(hidden.has(name) ? new Set([...hidden].filter((other) => other !== name)) : new Set([...hidden, name]));
+  // Told from the fastest to the slowest, painted the other way round.
+  const told = view.name === 'percentiles' ? all.toSorted((a, b) => a.name.localeCompare(b.name)) : all;
+  return (
+    <div class="min-w-0 flex-1">
+      <div class="flex flex-wrap items-center gap-x-3 gap-y-1">
+        {answer.sources.length > 1 && <Choice answer={answer} view={view} />}
+        <span class="text-xs text-soft">{step === undefined ? capitalise(words) : labelStep(step.at, STEP_SECONDS[answer.resolution])}</span>
+      </div>
+      <div class="-mx-1.5 mt-0.5 flex flex-wrap gap-x-1">
+        {told.map((line) => {
+          const value = hovered === null ? (whole[line.name] ?? null) : (line.values[hovered] ?? null);
+          const isOn = !hidden.has(line.name);
+          return (
+            <button key={line.name} type="button" aria-pressed={isOn} title={MEANINGS[line.name] ?? 'The median of this place'} onClick={() => toggle(line.name)} class="flex h-7 items-center gap-1.5 rounded px-1.5 text-[0.8125rem] hover:bg-hover">
+              <span class={`h-0.5 w-3.5 rounded ${isOn ? '' : 'opacity-30'}`} style={{ background: `var(--${line.colour})` }} aria-hidden="true" />
+              <span class={isOn ? 'text-soft' : 'text-soft line-through'}>{line.name}</span>
+              <span class="min-w-14 text-left font-medium">{value === null ? '–' : formatLatency(value)}</span>
+            </button>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Percentiles of all places or of one, or a line for each. */
+function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
+  const value = view.name === 'places' ? 'each' : (view.sourceId ?? 'all');
+  return (
+    <label class="text-xs">
+      <span class="sr-only">Places</span>
+      <select
+        value={value}
+        onChange={({ currentTarget: { value: chosen } }) => setQuery({ view: chosen === 'each' ? 'places' : '', source: ['each', 'all'].includes(chosen) ? '' : chosen })}
+        class="h-8 max-w-44 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]"
+      >
+        <option value="all">All places together</option>
+        <option value="each">Each place (median)</option>
+        {answer.sources.flatMap((source) => (source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>]))}
+      </select>
+    </label>
+  );
+}
+
+function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

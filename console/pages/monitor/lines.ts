@@ -1,0 +1,47 @@
+import type { Schemas } from '../../client/api.ts';
+import { lineColour } from '../../plots/colours.ts';
+import type { Line } from '../../plots/series.ts';
+
+type Stats = Schemas['MonitorStats'];
+
+/** Percentiles of all places, or of the one of `sourceId`; or the median of each place. */
+export type View = { name: 'percentiles' | 'places'; sourceId: string | null };
+
+/** How long the steps of a series are. */
+export const STEP_SECONDS = { minute: 60, five_minutes: 300, hour: 3600, day: 86_400 } as const satisfies Record<Stats['resolution'], number>;
+
+/** Each step stands in its middle: its value is that of its whole length. */
+export function momentsOf({ series, from, to, resolution }: Stats): number[] {
+  const half = STEP_SECONDS[resolution] / 2;
+  return series.map(({ at }) => (Math.max(from, at) + Math.min(to, at + 2 * half)) / 2);
+}
+
+/** The lines of a view, in the order in which they are painted and told. */
+export function linesOf({ series, sources }: Stats, { name, sourceId }: View): Line[] {
+  if (name === 'places') {
+    return sources.map((source, index) => ({
+      name: nameOf(source),
+      values: series.map((step) => step.sources?.find(({ id }) => id === source.id)?.response_ms.p50 ?? null),
+      colour: lineColour(index),
+      width: 1.6,
+    }));
+  }
+  const steps = series.map((step) => (sourceId === null ? step.response_ms : step.sources?.find(({ id }) => id === sourceId)?.response_ms));
+  return [
+    { name: 'p95', values: steps.map((ms) => ms?.p95 ?? null), colour: 'plot-2', width: 1.2 },
+    { name: 'p50', values: steps.map((ms) => ms?.p50 ?? null), colour: 'plot-1', width: 2 },
+    { name: 'p99', values: steps.map((ms) => ms?.p99 ?? null), colour: 'plot-3', width: 1, dash: [3, 3] },
+  ];
+}
+
+/** The figures of the whole window beside the same names. */
+export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly<Record<string, number | null>> {
+  if (name === 'places') return Object.fromEntries(sources.map((source) => [nameOf(source), source.response_ms.p50]));
+  const { p50, p95, p99 } = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.response_ms ?? { p50: null, p95: null, p99: null };
+  return { p50, p95, p99 };
+}
+
+/** A place by its name; one whose agent is gone has none. */
+export function nameOf({ name }: { name: string | null }): string {
+  return name ?? 'a deleted agent';
+}

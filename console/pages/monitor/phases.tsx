@@ -1,0 +1,50 @@
+import { api, type Schemas } from '../../client/api.ts';
+import { Button } from '../../parts/button.tsx';
+import { useLoad } from '../../parts/load.tsx';
+import { formatLatency } from '../../parts/time.tsx';
+import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
+import type { Span } from '../../plots/series.ts';
+import { labelStep } from '../../plots/time-labels.ts';
+import { setQuery } from '../../shell/router.ts';
+import { STEP_SECONDS } from './lines.ts';
+
+type PhasesProps = { monitor: Schemas['Monitor']; answer: Schemas['MonitorStats']; words: string; picked: Span | null };
+
+/** Where the time goes: the steps of an exchange, in the mean of the window and, where a moment was picked, then. */
+export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
+  const { phases } = answer.totals;
+  const then = useLoad<Schemas['MonitorStats'] | null>(
+    // A moment that has just begun has no end to ask for yet.
+    async (signal) => (picked === null || picked.from >= Date.now() / 1000 - 1 ? null : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: { from: picked.from, to: picked.to }, signal })),
+    [monitor.id, picked?.from, picked?.to],
+  );
+  const { value: moment } = then.value;
+  const momentPhases = picked !== null && moment !== null && moment.from === picked.from ? moment.totals.phases : null;
+  if (!hasPhases(phases) && picked === null) return null;
+  const fullMs = Math.max(hasPhases(phases) ? sumPhases(phases) : 0, hasPhases(momentPhases) ? sumPhases(momentPhases) : 0);
+  return (
+    <div class="mt-3 grid gap-3 border-t border-line pt-3">
+      {picked !== null && (
+        <div>
+          <div class="mb-1 flex flex-wrap items-center justify-between gap-2">
+            <h3 class="text-[0.8125rem] font-medium">
+              {labelStep(picked.from, STEP_SECONDS[answer.resolution])} <span class="font-normal text-soft">{hasPhases(momentPhases) ? `${formatLatency(sumPhases(momentPhases))} in the mean` : then.isBusy.value ? '' : 'no phases were kept then'}</span>
+            </h3>
+            <Button size="small" tone="quiet" icon="close" onClick={() => setQuery({ at: '' })}>
+              Let go
+            </Button>
+          </div>
+          {hasPhases(momentPhases) && <PhaseBar phases={momentPhases} fullMs={fullMs} label="Phases of the picked moment" />}
+        </div>
+      )}
+      {hasPhases(phases) && (
+        <div>
+          <h3 class="mb-1 text-[0.8125rem] font-medium">
+            Where the time goes <span class="font-normal text-soft">in the mean of {words}: {formatLatency(sumPhases(phases))}</span>
+          </h3>
+          <PhaseBar phases={phases} fullMs={fullMs} label="Phases" />
+        </div>
+      )}
+    </div>
+  );
+}

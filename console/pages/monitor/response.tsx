@@ -1,0 +1,129 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import type { Schemas } from '../../client/api.ts';
+import type { Load } from '../../parts/load.tsx';
+import { FailedLoad, Placeholder } from '../../parts/load.tsx';
+import { IconButton } from '../../parts/button.tsx';
+import { Card, Section } from '../../parts/page.tsx';
+import { clock, formatLatency, formatShort } from '../../parts/time.tsx';
+import { useWide } from '../../parts/wide.ts';
+import { PLOT_MARGINS } from '../../plots/plot-options.ts';
+import { scaleSpan, type Span } from '../../plots/series.ts';
+import { StatusBand } from '../../plots/status-band.tsx';
+import { TimePlot } from '../../plots/time-plot.tsx';
+import { labelStep } from '../../plots/time-labels.ts';
+import { setQuery } from '../../shell/router.ts';
+import { bandParts, describeBand } from './band.ts';
+import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
+import { Legend } from './legend.tsx';
+import { WherePhases } from './phases.tsx';
+import { choose, RangeControl } from './range-control.tsx';
+import { fitZoom, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
+import { INCIDENTS_ASKED } from './use-monitor.ts';
+
+type ResponseProps = {
+  monitor: Schemas['Monitor'];
+  stats: Load<Schemas['MonitorStats']>;
+  incidents: readonly Schemas['Incident'][];
+  shown: Shown;
+  view: View;
+  /** The beginning of the step that was picked; null where none is. */
+  picked: number | null;
+};
+
+const HEIGHTS = { wide: 260, narrow: 200 } as const;
+/** One slow check of hundreds makes all others flat: whoever wants it asks for it. */
+const HIDDEN: ReadonlySet<string> = new Set(['p99']);
+
+const TITLES: Partial<Record<Schemas['MonitorType'], string>> = { heartbeat: 'How long the job runs', icmp: 'Round trip' };
+
+/** The band and the response times of the range. */
+export function Response(props: ResponseProps) {
+  const { monitor, stats, shown } = props;
+  return (
+    <Section title={TITLES[monitor.type] ?? 'Response time'} actions={<RangeControl shown={shown} />}>
+      <Card class="p-3 md:p-5">
+        {stats.value.value !== null ? (
+          <Plots {...props} answer={stats.value.value} isBusy={stats.isBusy.value} />
+        ) : stats.error.value !== null ? (
+          <FailedLoad error={stats.error.value} onRetry={() => void stats.reload()} />
+        ) : (
+          <Placeholder class="h-[25rem]" />
+        )}
+      </Card>
+    </Section>
+  );
+}
+
+function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: ResponseProps & { answer: Schemas['MonitorStats']; isBusy: boolean }) {
+  const hovered = useSignal<number | null>(null);
+  const hidden = useSignal<ReadonlySet<string>>(HIDDEN);
+  const isWide = useWide();
+  const span = useMemo<Span>(() => ({ from: answer.from, to: answer.to }), [answer]);
+  const step = STEP_SECONDS[answer.resolution];
+  const moments = useMemo(() => momentsOf(answer), [answer]);
+  const all = useMemo(() => linesOf(answer, view), [answer, view.name, view.sourceId]);
+  const lines = useMemo(() => all.filter(({ name }) => !hidden.value.has(name)), [all, hidden.value]);
+  const shades = useMemo(() => incidents.map(({ state, started_at: from, resolved_at: to }) => ({ tone: state, from, to: to ?? span.to })).filter(({ from, to }) => to >= span.from && from <= span.to), [incidents, span]);
+  const mark = useMemo<Span | null>(() => (picked === null ? null : { from: picked, to: picked + step }), [picked, step]);
+  const parts = useMemo(() => bandParts({ steps: answer.series, incidents, span, knownFrom: incidents.length < INCIDENTS_ASKED ? 0 : (incidents.at(-1)?.started_at ?? 0) }), [answer, incidents, span]);
+  const words = wordsOf(shown, formatShort);
+  const zoom = (to: Span) => {
+    const fitted = fitZoom(to, clock.value);
+    setQuery({ from: String(fitted.from), to: String(fitted.to), at: '' });
+  };
+  const zoomBy = (way: 'in' | 'out' | 'reset') => {
+    if (way === 'reset') return choose(shown.range);
+    const centre = hovered.value === null ? (span.from + span.to) / 2 : (moments[hovered.value] ?? span.to);
+    return zoom(scaleSpan(spanOf(shown, answer.to), { centre, factor: way === 'in' ? 0.5 : 2, shortest: SHORTEST_SECONDS, latest: clock.value }));
+  };
+  const describe = (index: number) => `${labelStep(answer.series[index]?.at ?? span.to, step)}: ${describeValues(lines, index)}`;
+  const isEmpty = useComputed(() => all.every(({ values }) => values.every((value) => value === null)));
+  const isTimed = !(isEmpty.value && ['domain', 'vendor'].includes(monitor.type));
+  const bridged = Math.max(step, monitor.interval_seconds) * 2.5;
+  return (
+    <div class={isBusy ? 'opacity-70 transition-opacity delay-300' : ''}>
+      <div style={isTimed ? { paddingLeft: `${PLOT_MARGINS.left}px`, paddingRight: `${PLOT_MARGINS.right}px` } : {}}>
+        <StatusBand parts={parts} span={span} label={describeBand(incidents, span, words)} />
+      </div>
+      {isTimed && (
+        <>
+          <div class="mb-1 mt-3 flex items-start justify-between gap-2">
+            <Legend answer={answer} view={view} all={all} hovered={hovered.value} hidden={hidden.value} onHidden={(names) => (hidden.value = names)} words={words} />
+            <div class="hidden shrink-0 md:flex print:hidden">
+              <IconButton icon="plus" label="Zoom in" onClick={() => zoomBy('in')} class="size-8" />
+              <IconButton icon="minus" label="Zoom out" onClick={() => zoomBy('out')} class="size-8" />
+            </div>
+          </div>
+          <div class="relative">
+            <TimePlot
+              label="Response time: arrow keys go from moment to moment, Enter shows its checks, + and - zoom, Escape goes back"
+              moments={moments}
+              lines={lines}
+              filled={view.name === 'percentiles' && lines.length >= 2 && lines[0]?.name === 'p95' ? [0, 1] : null}
+              span={span}
+              bridgedSeconds={bridged}
+              height={isWide ? HEIGHTS.wide : HEIGHTS.narrow}
+              describe={describe}
+              hovered={hovered.value}
+              onHover={(index) => (hovered.value = index)}
+              onPick={(index) => setQuery({ at: String(answer.series[index]?.at ?? '') })}
+              onZoom={zoom}
+              onKeyZoom={zoomBy}
+              shades={shades}
+              picked={mark}
+            />
+            {isEmpty.value && <p class="pointer-events-none absolute inset-0 grid place-items-center pb-8 text-sm text-soft">Nothing was measured in {words}</p>}
+          </div>
+          <p class="mt-1 text-xs text-soft md:hidden">Tap a moment to see its checks; two fingers zoom.</p>
+          <WherePhases monitor={monitor} answer={answer} words={words} picked={mark} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function describeValues(lines: readonly { name: string; values: readonly (number | null)[] }[], index: number): string {
+  const known = lines.flatMap(({ name, values }) => (typeof values[index] === 'number' ? [`${name} ${formatLatency(values[index])}`] : []));
+  return known.length === 0 ? 'nothing measured' : known.join(', ');
+}

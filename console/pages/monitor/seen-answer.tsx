@@ -1,0 +1,34 @@
+import type { Schemas } from '../../client/api.ts';
+
+type Answer = NonNullable<Schemas['IncidentEvidence']['answer']>;
+
+const WITHHELD: Readonly<Record<string, string>> = {
+  secrets: 'Its body is not kept, because the check sends secrets that servers may repeat.',
+  not_text: 'Its body is no text.',
+};
+
+/** An answer as far as it is kept: status, headers, and how its body begins. */
+export function SeenAnswer({ answer: { status, headers, body, body_withheld: withheld } }: { answer: Answer }) {
+  const lines = Object.entries(headers);
+  return (
+    <div class="overflow-hidden rounded-lg border border-line bg-surface font-mono text-[0.8125rem] leading-5">
+      {(status !== null || lines.length > 0) && (
+        <div class="max-h-60 overflow-auto border-b border-line px-3 py-2" tabIndex={0} role="group" aria-label="Headers">
+          {status !== null && <div class="font-semibold">HTTP {status}</div>}
+          {lines.map(([name, value]) => (
+            <div key={name} class="break-all">
+              <span class="text-soft">{name}:</span> {value}
+            </div>
+          ))}
+        </div>
+      )}
+      {body === null || body === '' ? (
+        <p class="px-3 py-2 font-sans text-soft">{withheld === null ? 'Its body is empty, or was not read.' : (WITHHELD[withheld] ?? withheld)}</p>
+      ) : (
+        <pre class="max-h-72 overflow-auto whitespace-pre-wrap break-all px-3 py-2" tabIndex={0} role="group" aria-label="How the body begins">
+          {body}
+        </pre>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+import type { ComponentChildren } from 'preact';
+import type { Schemas } from '../../client/api.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { ButtonLink } from '../../parts/button.tsx';
+import { Card, Section } from '../../parts/page.tsx';
+import { formatDateTime } from '../../parts/time.tsx';
+import { PAGES } from '../../routes.ts';
+import { joinWords } from './figures.ts';
+import { dnsSettings, domainSettings, heartbeatSettings, httpSettings, pingSettings, transportSettings, vendorSettings, type Setting } from './type-settings.tsx';
+import { hasPlaces } from './standing-words.ts';
+
+type Detail = Schemas['MonitorDetail'];
+type SettingsProps = { detail: Detail; agents: readonly Schemas['Agent'][]; names: ReadonlyMap<string, string> };
+
+const OF_TYPE: Record<Schemas['MonitorType'], (detail: Detail) => Setting[]> = {
+  http: httpSettings,
+  tcp: transportSettings,
+  udp: transportSettings,
+  icmp: pingSettings,
+  dns: dnsSettings,
+  domain: domainSettings,
+  heartbeat: heartbeatSettings,
+  vendor: vendorSettings,
+};
+
+const TYPES: Record<Schemas['MonitorType'], string> = {
+  http: 'HTTP request',
+  tcp: 'TCP connection',
+  udp: 'UDP datagram',
+  icmp: 'Echo requests (ping)',
+  dns: 'DNS records',
+  domain: 'Domain expiry',
+  heartbeat: 'Heartbeat of a job',
+  vendor: "Vendor's status page",
+};
+
+/** What is watched, how, and when it counts as bad; secrets are only said to be kept. */
+export function Settings({ detail, agents, names }: SettingsProps) {
+  const edit = canWrite() && PAGES.monitorEdit !== undefined && (
+    <ButtonLink size="small" icon="edit" href={`/monitors/${detail.id}/edit`}>
+      Edit
+    </ButtonLink>
+  );
+  return (
+    <Section title="Settings" actions={edit}>
+      <Card class="px-4 py-1 md:px-5">
+        <dl class="divide-y divide-line text-sm">
+          {listSettings(detail, agents, names).map(([label, value]) => (
+            <div key={label} class="grid gap-x-6 py-2.5 md:grid-cols-[13rem_1fr]">
+              <dt class="text-soft max-md:text-xs">{label}</dt>
+              <dd class="min-w-0 break-words">{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </Card>
+    </Section>
+  );
+}
+
+function listSettings(detail: Detail, agents: readonly Schemas['Agent'][], names: ReadonlyMap<string, string>): Setting[] {
+  const { type, interval_seconds: interval, timeout_ms: timeout, sla_target: target, check_spec: spec, created_at: created, updated_at: updated } = detail;
+  const dependencies = spec.dependencies ?? [];
+  return [
+    ['Type', TYPES[type]],
+    ...(detail.target === '' ? [] : [['Target', <Code key="target">{detail.target}</Code>] as Setting]),
+    [type === 'heartbeat' ? 'A ping is expected' : 'Checked', every(interval)],
+    ...OF_TYPE[type](detail),
+    ...(hasPlaces(detail) ? ([['Gives up after', `${timeout / 1000} s`], ['Down when', downWhen(detail)], ['From', placesOf(detail, agents)]] as Setting[]) : []),
+    ['Target of uptime', target === null ? 'None' : `${target} %`],
+    ...(dependencies.length === 0 ? [] : [['Depends on', <Dependencies key="dependencies" ids={dependencies} names={names} />] as Setting]),
+    ['Made', formatDateTime(created)],
+    ...(updated === created ? [] : [['Changed', formatDateTime(updated)] as Setting]),
+  ];
+}
+
+/** Something that machines read. */
+export function Code({ children }: { children: ComponentChildren }) {
+  return <code class="break-all font-mono text-[0.8125rem]">{children}</code>;
+}
+
+function Dependencies({ ids, names }: { ids: readonly string[]; names: ReadonlyMap<string, string> }) {
+  return (
+    <>
+      {ids.map((id, index) => (
+        <span key={id}>
+          {index > 0 && ', '}
+          <a href={`/monitors/${id}`} class="underline underline-offset-2">
+            {names.get(id) ?? id}
+          </a>
+        </span>
+      ))}
+    </>
+  );
+}
+
+function every(seconds: number): string {
+  if (seconds % 3600 === 0) return seconds === 3600 ? 'every hour' : `every ${seconds / 3600} hours`;
+  if (seconds % 60 === 0) return seconds === 60 ? 'every minute' : `every ${seconds / 60} minutes`;
+  return seconds === 1 ? 'every second' : `every ${seconds} seconds`;
+}
+
+function downWhen({ down_min_sources: quorum, agent_sources: sources, down_after_failures: failures, up_after_successes: successes }: Detail): string {
+  const places = sources.length <= 1 ? 'the place sees' : `${quorum} of ${sources.length} places see`;
+  const back = successes === 1 ? 'the first success' : `${successes} successes in a row`;
+  return `${places} ${failures === 1 ? 'a failure' : `${failures} failures in a row`}; good again after ${back}`;
+}
+
+function placesOf({ agent_sources: sources }: Detail, agents: readonly Schemas['Agent'][]): string {
+  return sources.length === 0 ? 'No place yet' : joinWords(sources.map((id) => agents.find((agent) => agent.id === id)?.name ?? id));
+}

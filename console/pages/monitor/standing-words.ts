@@ -1,0 +1,52 @@
+import type { Schemas } from '../../client/api.ts';
+import { joinWords } from './figures.ts';
+
+type Monitor = Schemas['Monitor'];
+type Check = Schemas['Check'];
+
+/** Types that the service itself looks at, from one place. */
+const WITHOUT_PLACES: ReadonlySet<Monitor['type']> = new Set(['domain', 'dns', 'vendor', 'heartbeat']);
+
+/** True where places have a say. */
+export function hasPlaces({ type }: Pick<Monitor, 'type'>): boolean {
+  return !WITHOUT_PLACES.has(type);
+}
+
+/** How a monitor stands, as a headline. */
+export function headline({ name, type, target, status }: Monitor, isChecked: boolean): string {
+  if (status === 'paused') return `${name} is paused`;
+  if (status !== 'pending') return `${name} is ${status}`;
+  if (target === '' && type !== 'heartbeat') return `${name} is a draft`;
+  if (isChecked) return `The state of ${name} is unknown`;
+  return type === 'heartbeat' ? `${name} waits for its first ping` : `${name} waits for its first check`;
+}
+
+/** What a status means where there is no incident that says it. */
+export function explain({ type, target, status, interval_seconds: interval }: Monitor, isChecked: boolean): string | null {
+  if (status === 'paused') return type === 'heartbeat' ? 'No ping is waited for, and nobody is alerted.' : 'Nothing is checked, and nobody is alerted.';
+  if (status !== 'pending') return null;
+  if (target === '' && type !== 'heartbeat') return 'It has no target yet: edit it and say what to watch.';
+  if (isChecked) return 'There are not enough fresh results to tell. As soon as there are, this changes by itself.';
+  return type === 'heartbeat' ? 'Call its address at the end of the job; from then on a missing ping is an alert.' : `It is checked every ${interval} s; the first results are on their way.`;
+}
+
+/** The newest check of each place, by the place's name. */
+export function newestByPlace(checks: readonly Check[]): ReadonlyMap<string, Check> {
+  const newest = new Map<string, Check>();
+  for (const check of checks) if (check.source.name !== null && !newest.has(check.source.name)) newest.set(check.source.name, check);
+  return newest;
+}
+
+/** Who sees a failure, and which places do not; null where there is only one to ask. */
+export function whoSees({ sources_down: bad }: Pick<Schemas['Incident'], 'sources_down'>, newest: ReadonlyMap<string, Check>): string | null {
+  const good = [...newest].filter(([name, { verdict }]) => verdict === 'up' && !bad.includes(name)).map(([name]) => name);
+  if (bad.length === 0) return null;
+  if (good.length > 0) return `Seen from ${joinWords(bad)}, not from ${joinWords(good)}`;
+  return bad.length === 1 ? `Seen from ${bad[0]}` : `Seen from ${bad.length === 2 ? 'both places' : `all ${bad.length} places`}: ${joinWords(bad)}`;
+}
+
+/** A sentence with its full stop. */
+export function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}

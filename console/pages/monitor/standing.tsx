@@ -1,0 +1,125 @@
+import { useSignal } from '@preact/signals';
+import { api, type Schemas } from '../../client/api.ts';
+import { sentenceOf } from '../../client/failure.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { Button } from '../../parts/button.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { StatusMark } from '../../parts/status.tsx';
+import { STATUSES } from '../../parts/statuses.ts';
+import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { PAGES } from '../../routes.ts';
+import { count } from './figures.ts';
+import { explain, hasPlaces, headline, newestByPlace, sentence, whoSees } from './standing-words.ts';
+
+type Monitor = Schemas['Monitor'];
+type Incident = Schemas['Incident'];
+type Check = Schemas['Check'];
+type StandingProps = {
+  monitor: Monitor;
+  /** The incident that is open; null where none is. */
+  incident: Incident | null;
+  /** The newest incident that is over; null where there was none, undefined until it is known. */
+  before: Incident | null | undefined;
+  /** The newest checks; null until they are there. */
+  checks: readonly Check[] | null;
+  onAcknowledged: () => void;
+};
+
+const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'border-down/40 bg-down-tint', degraded: 'border-degraded/40 bg-degraded-tint' };
+
+/** How the monitor is, since when, why, and who sees it: what one looks for at three in the morning. */
+export function Standing({ monitor, incident, before, checks, onAcknowledged }: StandingProps) {
+  const { status } = monitor;
+  const isBad = status === 'down' || status === 'degraded';
+  const newest = newestByPlace(checks ?? []);
+  const isChecked = (checks?.length ?? 0) > 0;
+  const seen = isBad && incident !== null && hasPlaces(monitor) ? whoSees(incident, newest) : null;
+  return (
+    <div class={`rounded-xl border px-4 py-3.5 md:px-5 md:py-4 ${TINTS[status] ?? 'border-line bg-surface'}`}>
+      <div class="flex gap-3">
+        <StatusMark status={status} silent class="mt-1 size-5 md:mt-1.5" />
+        <div class="min-w-0 flex-1">
+          <h1 class={`heading break-words text-xl leading-7 md:text-2xl md:leading-8 ${isBad ? STATUSES[status].text : ''}`}>{headline(monitor, isChecked)}</h1>
+          <div class="mt-0.5 text-[0.9375rem]" aria-live="polite">
+            {isBad && incident !== null ? (
+              <p>
+                <span class="font-medium">
+                  For <Since at={incident.started_at} />
+                </span>
+                <span class="text-soft">, since {formatShort(incident.started_at)}:</span> {sentence(incident.reason)}
+              </p>
+            ) : (
+              <p class="text-soft">{explain(monitor, isChecked) ?? <Quiet monitor={monitor} before={before} />}</p>
+            )}
+          </div>
+          <p class="text-sm text-soft">
+            {seen !== null && `${seen}. `}
+            <Freshness monitor={monitor} checks={checks} />
+          </p>
+          {isBad && incident !== null && <Response incident={incident} onAcknowledged={onAcknowledged} />}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Since when nothing happened. */
+function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null | undefined }) {
+  if (before === undefined) return <span>&nbsp;</span>;
+  if (before === null) return <>No incident since it was made, {formatDuration(clock.value - monitor.created_at)} ago.</>;
+  return (
+    <>
+      No incident for <Since at={before.resolved_at ?? before.started_at} />.
+    </>
+  );
+}
+
+/** When it was looked at last, and how that went. */
+function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Check[] | null }) {
+  const last = checks?.[0];
+  if (last === undefined) return <span>&nbsp;</span>;
+  const places = new Set(checks?.map(({ source }) => source.id)).size;
+  return (
+    <>
+      {monitor.type === 'heartbeat' ? 'Last heard ' : 'Last checked '}
+      <Moment at={Math.floor(last.at)} />
+      {hasPlaces(monitor) && places > 1 && monitor.status !== 'paused' && ` from ${count(places, 'place')}`}.
+    </>
+  );
+}
+
+/** Who looks after it, and the way to what is known of it. */
+function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowledged: () => void }) {
+  const isBusy = useSignal(false);
+  const acknowledge = async () => {
+    isBusy.value = true;
+    try {
+      await api.post('/incidents/{id}/acknowledge', { path: { id: incident.id } });
+      onAcknowledged();
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+    isBusy.value = false;
+  };
+  return (
+    <div class="mt-2.5 flex flex-wrap items-center gap-x-3 gap-y-2 text-sm">
+      {incident.acknowledged_at === null ? (
+        canWrite() && (
+          <Button size="small" busy={isBusy.value} icon="check" onClick={() => void acknowledge()}>
+            I am on it
+          </Button>
+        )
+      ) : (
+        <span>
+          {incident.acknowledged_by ?? 'Somebody'} is on it since <Moment at={incident.acknowledged_at} />.
+        </span>
+      )}
+      {PAGES.incident !== undefined && (
+        <a href={`/incidents/${incident.id}`} class="inline-flex items-center gap-0.5 font-medium underline-offset-2 hover:underline">
+          The incident in full <Icon name="chevron" class="size-3.5" />
+        </a>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import type { ComponentChildren } from 'preact';
+import type { Schemas } from '../../client/api.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { formatDuration } from '../../parts/time.tsx';
+import { count, joinWords } from './figures.ts';
+
+type Detail = Schemas['MonitorDetail'];
+/** A setting by what it is called. */
+export type Setting = [label: string, value: ComponentChildren];
+
+const KEPT = <Badge>kept secret</Badge>;
+
+/** What an http monitor sends and what it wants to see. */
+export function httpSettings({ method, expected_status: expected, body_match: match, follow_redirects: follows, check_spec: { request, assertions, domain } }: Detail): Setting[] {
+  const { headers = {}, secretHeaderNames: secretNames = [], auth, body, bodySecret = false, contentType } = request ?? {};
+  const isSending = body !== undefined || bodySecret;
+  return [
+    ['Request', `${method ?? 'GET'}, redirects ${follows === 1 ? 'are followed' : 'are not followed'}`],
+    ...listed('Headers', Object.entries(headers).map(([name, value]) => <Mono key={name}>{`${name}: ${value}`}</Mono>)),
+    ...listed('Secret headers', secretNames.map((name) => <Secret key={name} name={name} />)),
+    ...(auth === undefined ? [] : [['Signs in', <Secret key="auth" name={auth.type === 'basic' ? 'user and password' : 'bearer token'} />] as Setting]),
+    ...(isSending ? [['Body', bodySecret ? KEPT : <Long key="body" text={body ?? ''} />] as Setting] : []),
+    ...(contentType === undefined ? [] : [['Content type', contentType] as Setting]),
+    ['Good status', expected ?? '2xx'],
+    ...(match === null ? [] : [['The body contains', <Mono key="match">{match}</Mono>] as Setting]),
+    ...listed('Assertions', (assertions ?? []).map((assertion) => <span key={JSON.stringify(assertion)}>{describeAssertion(assertion)}</span>)),
+    ...(domain?.warnDays === undefined ? [] : [['Domain and certificate', `a warning ${count(domain.warnDays, 'day')} before they expire`] as Setting]),
+  ];
+}
+
+/** What is sent over tcp and udp, and what has to come back. */
+export function transportSettings({ type, check_spec: { transport } }: Detail): Setting[] {
+  const { payload, payloadEncoding: encoding, payloadSecret: isSecret = false, expect, expectMode: mode } = transport ?? {};
+  const hasPayload = isSecret || (payload !== undefined && payload !== '');
+  return [
+    ['Sends', hasPayload ? isSecret ? KEPT : <Mono>{`${payload}${encoding === 'hex' ? ' (hex)' : ''}`}</Mono> : type === 'tcp' ? 'Nothing: it only connects' : 'An empty datagram'],
+    ['Expects', expect === undefined || expect === '' ? (type === 'tcp' ? 'a connection' : 'any reply') : <Mono>{`${mode === 'regex' ? 'matching ' : ''}${expect}`}</Mono>],
+  ];
+}
+
+/** How many echo requests, and when they are too slow or too few come back. */
+export function pingSettings({ check_spec: { ping } }: Detail): Setting[] {
+  const { count: echoes = 4, lossDegradedPct: loss, rttDegradedMs: slow } = ping ?? {};
+  const limits = [loss === undefined ? '' : `more than ${loss} % are lost`, slow === undefined ? '' : `they take more than ${slow} ms in the mean`].filter((part) => part !== '');
+  return [['Echo requests', String(echoes)], ...(limits.length === 0 ? [] : [['Degraded when', limits.join(', or ')] as Setting])];
+}
+
+const DNS_MODES: Readonly<Record<string, string>> = { equals: 'are exactly', contains: 'contain', any: 'have one of', exists: 'exist', absent: 'do not exist' };
+
+/** Which records there have to be. */
+export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
+  const records = (dns?.records ?? []).map(({ type, mode, expected = [] }) => (
+    <span key={`${type}${mode}`}>
+      {type} {DNS_MODES[mode] ?? mode} {expected.length > 0 && <Mono>{expected.join(', ')}</Mono>}
+    </span>
+  ));
+  return [...(records.length === 0 ? [['Records', 'an address of either family'] as Setting] : listed('Records', records)), ['Resolvers', dns?.crossCheck === true ? 'at least three, which have to agree' : 'one']];
+}
+
+/** How long before its end a domain is told of. */
+export function domainSettings({ check_spec: { domain } }: Detail): Setting[] {
+  return [['Warns', `${count(domain?.warnDays ?? 30, 'day')} before it expires`]];
+}
+
+/** When a ping is late, and how long a job may run. */
+export function heartbeatSettings({ heartbeat_grace_seconds: grace, check_spec: { heartbeat } }: Detail): Setting[] {
+  const { failEnabled = true, maxDurationSeconds: longest } = heartbeat ?? {};
+  return [
+    ['May be late by', formatDuration(grace ?? 0)],
+    ['A run may take', longest === undefined ? 'as long as it likes' : formatDuration(longest)],
+    ['Failures', failEnabled ? 'are taken: /fail, and exit statuses other than 0' : 'are not taken'],
+  ];
+}
+
+/** Whose page it is, and which parts of it count. */
+export function vendorSettings({ check_spec: { vendor } }: Detail): Setting[] {
+  const components = vendor?.components ?? [];
+  return [['Components', components.length === 0 ? 'the vendor as a whole' : joinWords(components)]];
+}
+
+const ASSERTED: Readonly<Record<string, string>> = { text_body: 'The body', json_body: 'In the JSON', header: 'The header', response_time: 'The response time in ms', cert_expiry: 'The days until the certificate expires' };
+const OPERATORS: Readonly<Record<string, string>> = { contains: 'contains', not_contains: 'does not contain', matches: 'matches', exists: 'exists', equals: 'is', not_equals: 'is not', gt: 'is more than', lt: 'is less than' };
+
+function describeAssertion({ source, op, value, path, name }: Schemas['Assertion']): ComponentChildren {
+  const of = path ?? name;
+  return (
+    <>
+      {ASSERTED[source] ?? source} {of !== undefined && <Mono>{of}</Mono>} {OPERATORS[op] ?? op} {value !== undefined && <Mono>{value}</Mono>}
+    </>
+  );
+}
+
+function listed(label: string, items: readonly ComponentChildren[]): Setting[] {
+  return items.length === 0
+    ? []
+    : [
+        [
+          label,
+          <ul key={label} class="grid gap-1">
+            {items.map((item, index) => (
+              <li key={index}>{item}</li>
+            ))}
+          </ul>,
+        ],
+      ];
+}
+
+function Secret({ name }: { name: string }) {
+  return (
+    <span>
+      <Mono>{name}</Mono> {KEPT}
+    </span>
+  );
+}
+
+function Mono({ children }: { children: ComponentChildren }) {
+  return <code class="break-all font-mono text-[0.8125rem]">{children}</code>;
+}
+
+function Long({ text }: { text: string }) {
+  return (
+    <pre class="max-h-40 overflow-auto whitespace-pre-wrap break-all font-mono text-[0.8125rem]" tabIndex={0} role="group" aria-label="Body">
+      {text}
+    </pre>
+  );
+}

@@ -1,0 +1,52 @@
+import { useEffect } from 'preact/hooks';
+import { api, type Schemas } from '../../client/api.ts';
+import { monitors, onChange, type Monitor } from '../../client/live.ts';
+import { useLoad, type Load } from '../../parts/load.tsx';
+import { RANGES, type Shown } from './ranges.ts';
+
+/** So many incidents are asked for; more than this in a year has other pages. */
+export const INCIDENTS_ASKED = 200;
+
+/** Everything that the page shows of one monitor, each part asked for by itself. */
+export type MonitorLoads = {
+  detail: Load<Schemas['MonitorDetail']>;
+  incidents: Load<Schemas['Incident'][]>;
+  stats: Load<Schemas['MonitorStats']>;
+  uptime: Load<Schemas['UptimeDay'][]>;
+  agents: Load<Schemas['Agent'][]>;
+  /** The newest of its rows: by the stream where that is there. Null until it is known, and once it is gone. */
+  row: Monitor | null;
+  isDeleted: boolean;
+};
+
+/** Asks for a monitor's parts, and anew where it changes and as time goes by. */
+export function useMonitor(id: string, shown: Shown): MonitorLoads {
+  const path = { id };
+  const { range, zoom } = shown;
+  const detail = useLoad((signal) => api.get('/monitors/{id}', { path, signal }), [id]);
+  const incidents = useLoad(async (signal) => (await api.get('/monitors/{id}/incidents', { path, query: { limit: INCIDENTS_ASKED }, signal })).incidents, [id]);
+  const uptime = useLoad(async (signal) => (await api.get('/monitors/{id}/uptime', { path, query: { days: 90 }, signal })).days, [id]);
+  const agents = useLoad(async (signal) => (await api.get('/agents', { signal })).agents, []);
+  const stats = useLoad(
+    (signal) => api.get('/monitors/{id}/stats', { path, query: { ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }), by_source: '1' }, signal }),
+    [id, range, zoom?.from, zoom?.to],
+  );
+  const listed = monitors.value?.find((each) => each.id === id) ?? null;
+  const { value: whole } = detail.value;
+  const row = listed ?? whole;
+  const version = listed === null ? null : `${listed.status} ${listed.updated_at} ${listed.enabled}`;
+  useEffect(() => {
+    if (version === null || whole === null || version === `${whole.status} ${whole.updated_at} ${whole.enabled}`) return;
+    for (const load of [detail, incidents, stats, uptime]) void load.reload();
+  }, [version]);
+  useEffect(
+    () => onChange((kind, data) => kind === 'incident' && (data as Partial<Schemas['Incident']>).monitor_id === id && void incidents.reload()),
+    [id],
+  );
+  useEffect(() => {
+    if (zoom !== null) return undefined;
+    const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);
+    return () => clearInterval(timer);
+  }, [id, range, zoom?.from, zoom?.to]);
+  return { detail, incidents, stats, uptime, agents, row, isDeleted: monitors.value !== null && listed === null && whole !== null };
+}

@@ -1,0 +1,90 @@
+import { useComputed, type ReadonlySignal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Incident, Monitor } from '../../client/live.ts';
+import { Sparkline } from '../../parts/sparkline.tsx';
+import { StatusMark } from '../../parts/status.tsx';
+import { STATUSES } from '../../parts/statuses.ts';
+import { formatLatency, Since } from '../../parts/time.tsx';
+import { UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
+import type { History } from './histories.ts';
+
+type RowProps = { monitor: Monitor; incident: Incident | undefined; history: ReadonlySignal<History | null>; isAtCursor: boolean; onFocus: () => void };
+
+/** How high a row is, in pixels, on a phone and elsewhere. */
+export const ROW_HEIGHT = { narrow: 74, wide: 54 } as const;
+
+const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
+
+/** A monitor in the overview: how it is, since when and why, and how it was. */
+export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: RowProps) {
+  const link = useRef<HTMLAnchorElement>(null);
+  useLayoutEffect(() => {
+    if (isAtCursor) link.current?.focus({ preventScroll: true });
+  }, [isAtCursor]);
+  const days = useComputed<UptimeDays | null>(() => history.value && { firstDay: history.value.first_day, uptime: history.value.daily_uptime });
+  const { daily_uptime: _, ...past } = history.value ?? { daily_uptime: null, uptime_percent: null, hourly_latency_ms: null };
+  return (
+    <a
+      ref={link}
+      href={`/monitors/${monitor.id}`}
+      onFocus={onFocus}
+      class={`row-grid grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`}
+    >
+      <StatusMark status={monitor.status} class="row-mark size-3.5" />
+      <span class="row-name min-w-0">
+        <span class="clipped block text-sm font-medium leading-5">{monitor.name}</span>
+        <span class="clipped block text-xs leading-4 text-soft">
+          <Standing monitor={monitor} incident={incident} />
+        </span>
+      </span>
+      <UptimeStrip days={days.value} class="row-strip h-4 w-full" />
+      <span class="row-uptime text-right text-xs text-soft">{past.uptime_percent === null ? '' : formatPercent(past.uptime_percent)}</span>
+      <Sparkline values={past.hourly_latency_ms} label="Response time of the last day" class="row-spark h-6 w-full" />
+      <span class="row-latency text-right text-xs">{lastOf(past.hourly_latency_ms)}</span>
+    </a>
+  );
+}
+
+/** What stands in which column, where there are columns. */
+export function RowHeads() {
+  return (
+    <div class="row-grid hidden px-3 pt-1.5 text-2xs text-soft md:grid" aria-hidden="true">
+      <span class="row-strip">90 days</span>
+      <span class="row-uptime text-right">Uptime</span>
+      <span class="row-spark">24 hours</span>
+      <span class="row-latency text-right">Median</span>
+    </div>
+  );
+}
+
+/** Since when it is not well and why; of what is well, what is watched. */
+function Standing({ monitor, incident }: { monitor: Monitor; incident: Incident | undefined }) {
+  const { label, text } = STATUSES[monitor.status];
+  if (incident !== undefined && (monitor.status === 'down' || monitor.status === 'degraded')) {
+    return (
+      <>
+        <span class={`font-medium ${text}`}>
+          {label} for <Since at={incident.started_at} />
+        </span>
+        {incident.acknowledged_at !== null && ' · acknowledged'} · {incident.reason}
+      </>
+    );
+  }
+  const watched = monitor.target === '' ? monitor.type : `${monitor.type} · ${monitor.target}`;
+  if (monitor.status === 'up') return <>{watched}</>;
+  return (
+    <>
+      <span class={`font-medium ${text}`}>{monitor.status === 'pending' && monitor.target === '' && monitor.type !== 'heartbeat' ? 'Draft without a target' : label}</span> · {watched}
+    </>
+  );
+}
+
+/** Never rounded up to 100. */
+function formatPercent(percent: number): string {
+  return percent === 100 ? '100 %' : `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
+}
+
+function lastOf(latencies: readonly (number | null)[] | null): string {
+  const last = latencies?.findLast((value) => value !== null);
+  return last === null || last === undefined ? '' : formatLatency(last);
+}

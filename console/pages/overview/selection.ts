@@ -1,0 +1,87 @@
+import type { Incident, Monitor } from '../../client/shapes.ts';
+import { STATUS_ORDER, type Status } from '../../parts/statuses.ts';
+
+/** What of the monitors is shown, and in which order; empty texts choose nothing. */
+export type Selection = { status: string; type: string; text: string; sort: string };
+
+export type SortName = keyof typeof SORTS;
+
+type Compare = (a: Monitor, b: Monitor, incidents: ReadonlyMap<string, Incident>) => number;
+
+const RANK = new Map(STATUS_ORDER.map((status, rank) => [status, rank]));
+const byName: Compare = (a, b) => compareTexts(wordsOf(a).order, wordsOf(b).order) || compareTexts(a.id, b.id);
+
+/** The orders to choose from. In the first what needs a person comes first, and of that what happened last. */
+export const SORTS = {
+  attention: { label: 'Trouble first', compare: (a, b, incidents) => rankOf(a) - rankOf(b) || startOf(b, incidents) - startOf(a, incidents) || byName(a, b, incidents) },
+  name: { label: 'By name', compare: byName },
+  type: { label: 'By type', compare: (a, b, incidents) => compareTexts(a.type, b.type) || byName(a, b, incidents) },
+  newest: { label: 'Newest first', compare: (a, b) => b.created_at - a.created_at || compareTexts(b.id, a.id) },
+  oldest: { label: 'Oldest first', compare: (a, b) => a.created_at - b.created_at || compareTexts(a.id, b.id) },
+} as const satisfies Record<string, { label: string; compare: Compare }>;
+
+/** The monitors that a selection shows, in its order. */
+export function select(monitors: readonly Monitor[], { status, type, text, sort }: Selection, incidents: ReadonlyMap<string, Incident>): readonly Monitor[] {
+  const words = plain(text).split(/\s+/).filter(Boolean);
+  const { compare } = SORTS[isSort(sort) ? sort : 'attention'];
+  return monitors
+    .filter((monitor) => (status === '' || monitor.status === status) && (type === '' || monitor.type === type) && matches(monitor, words))
+    .toSorted((a, b) => compare(a, b, incidents));
+}
+
+/** How many monitors have each status. */
+export function countStatuses(monitors: readonly Monitor[]): Record<Status, number> {
+  const counts = { down: 0, degraded: 0, pending: 0, up: 0, paused: 0 };
+  for (const { status } of monitors) counts[status] += 1;
+  return counts;
+}
+
+/** What there is to say of all monitors in a few words. */
+export function summarise(counts: Readonly<Record<Status, number>>): string {
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const trouble = (['down', 'degraded'] as const).filter((status) => counts[status] > 0).map((status) => `${counts[status]} ${status}`);
+  if (trouble.length > 0) return trouble.join(', ');
+  if (total === 0) return 'Monitors';
+  if (counts.up === total) return total === 1 ? 'The one monitor is up' : `All ${total} are up`;
+  if (counts.up > 0) return `${counts.up} of ${total} are up, none is down`;
+  return counts.paused === total ? `All ${total} are paused` : 'Nothing is known yet';
+}
+
+/** What a monitor is ordered and found by. Thousands are sorted at every change: comparing by the rules of a language would take ten times as long. */
+type Words = { order: string; all: string };
+const known = new WeakMap<Monitor, Words>();
+
+function wordsOf(monitor: Monitor): Words {
+  const before = known.get(monitor);
+  if (before !== undefined) return before;
+  const { name, target, type } = monitor;
+  const words = { order: plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')), all: plain(`${name} ${target} ${type}`) };
+  known.set(monitor, words);
+  return words;
+}
+
+/** Without case and accents. */
+function plain(text: string): string {
+  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+}
+
+function matches(monitor: Monitor, words: readonly string[]): boolean {
+  return words.every((word) => wordsOf(monitor).all.includes(word));
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function rankOf({ status }: Monitor): number {
+  return RANK.get(status) ?? 0;
+}
+
+function startOf({ id }: Monitor, incidents: ReadonlyMap<string, Incident>): number {
+  return incidents.get(id)?.started_at ?? 0;
+}
+
+function isSort(name: string): name is SortName {
+  return Object.hasOwn(SORTS, name);
+}

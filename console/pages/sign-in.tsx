@@ -1,0 +1,78 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { problemsByField } from '../client/failure.ts';
+import { signIn } from '../client/session.ts';
+import { Button } from '../parts/button.tsx';
+import { FormError, TextField } from '../parts/field.tsx';
+import { useTitle } from '../parts/page.tsx';
+import { OpenFrame } from '../shell/open-frame.tsx';
+
+/** The way in: address and password, then the code where there is a second factor. */
+export function SignInPage() {
+  const email = useSignal('');
+  const password = useSignal('');
+  const code = useSignal('');
+  const asksCode = useSignal(false);
+  const isBusy = useSignal(false);
+  const error = useSignal<unknown>(null);
+  useTitle('Sign in');
+
+  const submit = async () => {
+    isBusy.value = true;
+    error.value = null;
+    try {
+      const outcome = await signIn({ email: email.value.trim(), password: password.value, ...(asksCode.value && { code: code.value.trim() }) });
+      asksCode.value = outcome === 'code-required';
+    } catch (failure) {
+      error.value = failure;
+      code.value = '';
+    }
+    isBusy.value = false;
+  };
+  const startAnew = () => {
+    asksCode.value = false;
+    code.value = '';
+    error.value = null;
+  };
+
+  const { byField, rest } = problemsByField(error.value, ['email', 'password', 'code']);
+  return (
+    <OpenFrame title={asksCode.value ? 'Second factor' : 'Sign in'} {...(asksCode.value && { lead: 'The six digits that your authenticator app shows now. A recovery code does as well.' })}>
+      <form
+        class="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        {asksCode.value ? (
+          <CodeField value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
+        ) : (
+          <>
+            <TextField label="E-mail" type="text" inputMode="email" autocomplete="username" autocapitalize="none" spellcheck={false} required autofocus value={email.value} error={byField['email']} onValue={(value) => (email.value = value)} />
+            <TextField label="Password" type="password" autocomplete="current-password" required value={password.value} error={byField['password']} onValue={(value) => (password.value = value)} />
+          </>
+        )}
+        <FormError text={rest} />
+        <Button type="submit" tone="primary" busy={isBusy.value} class="w-full">
+          {asksCode.value ? 'Continue' : 'Sign in'}
+        </Button>
+        {asksCode.value && (
+          <Button tone="quiet" onClick={startAnew} class="w-full">
+            Back
+          </Button>
+        )}
+      </form>
+    </OpenFrame>
+  );
+}
+
+function CodeField({ value, error, onValue }: { value: string; error: string | undefined; onValue: (value: string) => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => box.current?.querySelector('input')?.focus(), []);
+  return (
+    <div ref={box}>
+      <TextField label="Code" autocomplete="one-time-code" autocapitalize="none" spellcheck={false} required value={value} error={error} onValue={onValue} />
+    </div>
+  );
+}

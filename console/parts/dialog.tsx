@@ -1,0 +1,74 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { Button, IconButton } from './button.tsx';
+
+/** A question or form over the page. It has the keyboard while it is there; Escape, its cross and the dark around it close it. */
+export function Dialog({ title, onClose, children, actions, wide = false }: { title: string; onClose: () => void; children: ComponentChildren; actions?: ComponentChildren; wide?: boolean }) {
+  const box = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const { current } = box;
+    current?.showModal();
+    return () => current?.close();
+  }, []);
+  return (
+    <dialog
+      ref={box}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => event.target === box.current && onClose()}
+      class={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] overflow-auto rounded-xl border border-line bg-raised p-0 text-ink shadow-2xl ${wide ? 'max-w-3xl' : 'max-w-lg'}`}
+    >
+      <div class="flex items-center justify-between gap-3 border-b border-line py-2 pl-5 pr-2">
+        <h2 id={titleId} class="heading text-base">
+          {title}
+        </h2>
+        <IconButton icon="close" label="Close" onClick={onClose} />
+      </div>
+      <div class="px-5 py-4">{children}</div>
+      {actions !== undefined && <div class="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3">{actions}</div>}
+    </dialog>
+  );
+}
+
+type Question = { title: string; text: ComponentChildren; action: string; tone?: 'primary' | 'danger' };
+const asked = signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
+
+/** Asks before something that cannot be taken back; true = go on. `action` says on the button what will be done. */
+export function confirm(question: Question): Promise<boolean> {
+  return new Promise((resolve) => {
+    asked.value = {
+      ...question,
+      answer: (yes) => {
+        asked.value = null;
+        resolve(yes);
+      },
+    };
+  });
+}
+
+/** Where questions appear; the layout has one. */
+export function Questions() {
+  if (asked.value === null) return null;
+  const { title, text, action, tone = 'danger', answer } = asked.value;
+  return (
+    <Dialog
+      title={title}
+      onClose={() => answer(false)}
+      actions={
+        <>
+          <Button onClick={() => answer(false)}>Cancel</Button>
+          <Button tone={tone} onClick={() => answer(true)}>
+            {action}
+          </Button>
+        </>
+      }
+    >
+      <div class="text-sm">{text}</div>
+    </Dialog>
+  );
+}

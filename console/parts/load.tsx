@@ -1,0 +1,63 @@
+import { useSignal, type ReadonlySignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useCallback, useEffect } from 'preact/hooks';
+import { sentenceOf } from '../client/failure.ts';
+import { Button } from './button.tsx';
+import { Empty } from './empty.tsx';
+
+/** Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had. */
+export type Load<T> = { value: ReadonlySignal<T | null>; error: ReadonlySignal<unknown>; isBusy: ReadonlySignal<boolean>; reload: () => Promise<void> };
+
+/** Asks when the page appears and whenever one of `keys` changes; an answer that came too late is dropped. */
+export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Load<T> {
+  const value = useSignal<T | null>(null);
+  const error = useSignal<unknown>(null);
+  const isBusy = useSignal(true);
+  const run = useCallback(async (signal: AbortSignal) => {
+    isBusy.value = true;
+    try {
+      const answer = await ask(signal);
+      if (signal.aborted) return;
+      value.value = answer;
+      error.value = null;
+    } catch (failure) {
+      if (signal.aborted) return;
+      error.value = failure;
+    }
+    isBusy.value = false;
+  }, keys);
+  useEffect(() => {
+    const controller = new AbortController();
+    void run(controller.signal);
+    return () => controller.abort();
+  }, [run]);
+  return { value, error, isBusy, reload: () => run(new AbortController().signal) };
+}
+
+/** Shows what was loaded; before that a placeholder of the same height, or what went wrong and a way to try again. */
+export function Loaded<T>({ load, children, height = 'h-64' }: { load: Load<T>; children: (value: T) => ComponentChildren; height?: string }) {
+  const { value, error, reload } = load;
+  if (value.value !== null) return <>{children(value.value)}</>;
+  if (error.value !== null) return <FailedLoad error={error.value} onRetry={() => void reload()} />;
+  return <Placeholder class={height} />;
+}
+
+/** What went wrong while loading, and a way to try again. */
+export function FailedLoad({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  return (
+    <Empty icon="warning" title="This could not be loaded" action={<Button icon="retry" onClick={onRetry}>Try again</Button>}>
+      {sentenceOf(error)}
+    </Empty>
+  );
+}
+
+/** Keeps the place of what is on its way; it shows after a moment only. */
+export function Placeholder({ class: className = 'h-64' }: { class?: string }) {
+  return (
+    <div class={`late relative overflow-hidden ${className}`} role="status" aria-label="Loading">
+      <span class="absolute inset-x-0 top-0 h-0.5 overflow-hidden">
+        <span class="sliding block h-full w-1/4 rounded bg-accent" />
+      </span>
+    </div>
+  );
+}

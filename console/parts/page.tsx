@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Icon } from './icon.tsx';
+
+type PageProps = {
+  title: string;
+  /** Where one came from, shown above the title. */
+  back?: { label: string; href: string };
+  /** Buttons beside the title. */
+  actions?: ComponentChildren;
+  /** A sentence below the title. */
+  lead?: ComponentChildren;
+  children: ComponentChildren;
+};
+
+/** A page's frame: its title, also in the browser's tab, and its width. */
+export function Page({ title, back, actions, lead, children }: PageProps) {
+  useTitle(title);
+  return (
+    <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8">
+      {back !== undefined && (
+        <a href={back.href} class="-ml-1 mb-1 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink">
+          <Icon name="back" class="size-4" />
+          {back.label}
+        </a>
+      )}
+      <div class="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div class="min-w-0">
+          <h1 class="heading break-words text-xl md:text-2xl">{title}</h1>
+          {lead !== undefined && <div class="mt-0.5 text-sm text-soft">{lead}</div>}
+        </div>
+        {actions !== undefined && <div class="flex flex-wrap gap-2">{actions}</div>}
+      </div>
+      <div class="mt-5 md:mt-6">{children}</div>
+    </div>
+  );
+}
+
+/** A part of a page with a heading of its own. */
+export function Section({ title, lead, actions, children }: { title: string; lead?: ComponentChildren; actions?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section class="mb-8">
+      <div class="mb-2.5 flex flex-wrap items-end justify-between gap-x-4 gap-y-2">
+        <div>
+          <h2 class="heading text-base">{title}</h2>
+          {lead !== undefined && <div class="text-sm text-soft">{lead}</div>}
+        </div>
+        {actions}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** A surface that lies on the page. */
+export function Card({ children, class: className = 'p-4 md:p-5' }: { children: ComponentChildren; class?: string }) {
+  return <div class={`rounded-xl border border-line bg-surface ${className}`}>{children}</div>;
+}
+
+/** Says in the browser's tab where one is. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Spotcheck`;
+  }, [title]);
+}

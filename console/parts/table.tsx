@@ -1,0 +1,57 @@
+import type { ComponentChildren } from 'preact';
+
+export type Column<T> = {
+  head: string;
+  cell: (row: T) => ComponentChildren;
+  /** Numbers stand on the right. */
+  align?: 'left' | 'right';
+  /** Left out where there is little room. */
+  wideOnly?: boolean;
+  class?: string;
+};
+
+type TableProps<T> = { caption: string; columns: readonly Column<T>[]; rows: readonly T[]; keyOf: (row: T) => string; hrefOf?: (row: T) => string | null };
+
+/** A table of up to some hundreds of rows; the caption is heard, not seen. With `hrefOf` the first cell leads somewhere, and the whole row with it. */
+export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T>) {
+  return (
+    <div class="overflow-x-auto rounded-xl border border-line bg-surface">
+      <table class="w-full border-collapse text-left text-sm">
+        <caption class="sr-only">{caption}</caption>
+        <thead>
+          <tr class="border-b border-line text-xs text-soft">
+            {columns.map((column) => (
+              <th key={column.head} scope="col" class={`whitespace-nowrap px-3 py-2 font-medium first:pl-4 last:pr-4 ${placeOf(column)}`}>
+                {column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class="relative border-b border-line last:border-0 hover:bg-hover has-[a:focus-visible]:bg-hover">
+              {columns.map((column, index) => (
+                <td key={column.head} class={`px-3 py-2.5 align-top first:pl-4 last:pr-4 ${placeOf(column)} ${column.class ?? ''}`}>
+                  {index === 0 ? <Lead href={hrefOf?.(row) ?? null}>{column.cell(row)}</Lead> : column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Lead({ href, children }: { href: string | null; children: ComponentChildren }) {
+  if (href === null) return <>{children}</>;
+  return (
+    <a href={href} class="font-medium text-ink after:absolute after:inset-0">
+      {children}
+    </a>
+  );
+}
+
+function placeOf({ align, wideOnly = false }: { align?: 'left' | 'right'; wideOnly?: boolean }): string {
+  return `${align === 'right' ? 'text-right' : ''} ${wideOnly ? 'hidden md:table-cell' : ''}`;
+}

@@ -1,0 +1,76 @@
+import { signal } from '@preact/signals';
+
+/** The current second, which moves every ten: everything that says "ago" follows it. */
+export const clock = signal(Math.floor(Date.now() / 1000));
+setInterval(() => {
+  clock.value = Math.floor(Date.now() / 1000);
+}, 10_000);
+
+const UNITS: readonly [seconds: number, short: string, long: string][] = [
+  [86_400, 'd', 'day'],
+  [3600, 'h', 'hour'],
+  [60, 'min', 'minute'],
+  [1, 's', 'second'],
+];
+
+/** A length of time in its two largest units: `3 d 4 h`, `12 min`, `8 s`. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const index = UNITS.findIndex(([size]) => whole >= size);
+  const first = UNITS[index];
+  if (first === undefined) return '0 s';
+  const second = UNITS[index + 1];
+  const rest = second === undefined || first[0] === 60 ? 0 : Math.floor((whole % first[0]) / second[0]);
+  return `${Math.floor(whole / first[0])} ${first[1]}${rest > 0 && second !== undefined ? ` ${rest} ${second[1]}` : ''}`;
+}
+
+/** How long ago a moment was: `just now`, `4 min ago`; of what is to come `in 4 min`. */
+export function formatAgo(at: number, now: number): string {
+  const seconds = now - at;
+  if (Math.abs(seconds) < 10) return 'just now';
+  return seconds < 0 ? `in ${formatDuration(-seconds)}` : `${formatDuration(seconds)} ago`;
+}
+
+const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const SHORT = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** A moment (Unix seconds) in this person's own time, whole. */
+export function formatDateTime(at: number): string {
+  return DATE_TIME.format(at * 1000);
+}
+
+/** The same without year and seconds, for lists. */
+export function formatShort(at: number): string {
+  return SHORT.format(at * 1000);
+}
+
+/** A UTC day, as days are counted in reports and strips. */
+export function formatDay(at: number): string {
+  return DAY.format(at * 1000);
+}
+
+/** A moment (Unix seconds): how long ago, and when exactly for who points at it. With `exact` the other way round. */
+export function Moment({ at, exact = false }: { at: number; exact?: boolean }) {
+  const ago = formatAgo(at, clock.value);
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={exact ? ago : formatDateTime(at)}>
+      {exact ? formatShort(at) : ago}
+    </time>
+  );
+}
+
+/** How long something has lasted since a moment (Unix seconds). */
+export function Since({ at }: { at: number }) {
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={`since ${formatDateTime(at)}`}>
+      {formatDuration(clock.value - at)}
+    </time>
+  );
+}
+
+/** Milliseconds as people read them: `87 ms`, `1.2 s`. */
+export function formatLatency(ms: number): string {
+  if (ms < 10) return `${Math.round(ms * 10) / 10} ms`;
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+}

@@ -1,0 +1,94 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren, RefObject, VNode } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+
+type VirtualListProps<T> = {
+  label: string;
+  rows: readonly T[];
+  /** All rows are as high, in pixels. */
+  rowHeight: number;
+  keyOf: (row: T) => string;
+  render: (row: T, index: number) => ComponentChildren;
+  /** Hears which rows are shown, from the first to the one after the last. */
+  onShown?: (from: number, to: number) => void;
+  /** The row that has to be in sight, as the one that the keyboard is at; null = none. */
+  kept?: number | null;
+};
+
+/** Rows beyond the edges that are drawn as well, so that a turn of the wheel finds them there. */
+const OVERSCAN = 4;
+
+/** Rows that are remembered while one scrolls. */
+const MOST_DRAWN = 200;
+
+/** A list of any length in the nearest scrolled box: only what is in sight is in the page, and readers of the screen hear how many there are. */
+export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown, kept = null }: VirtualListProps<T>) {
+  const box = useRef<HTMLUListElement>(null);
+  const range = useSignal({ from: 0, to: 0 });
+  useRange(box, { count: rows.length, rowHeight, onRange: (from, to) => (range.value = { from, to }) });
+  const { from, to } = { from: Math.min(range.value.from, rows.length), to: Math.min(range.value.to, rows.length) };
+  useEffect(() => onShown?.(from, to), [from, to, rows]);
+  useLayoutEffect(() => {
+    if (kept !== null) bringIntoSight(box.current, kept * rowHeight, rowHeight);
+  }, [kept]);
+  const draw = useDrawn<T>((row, index) => (
+    <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={index + 1} class="absolute inset-x-0 contain-strict" style={{ height: `${rowHeight}px`, top: `${index * rowHeight}px` }}>
+      {render(row, index)}
+    </li>
+  ), [render, rows, rowHeight]);
+  return (
+    <ul ref={box} aria-label={label} class="relative" style={{ height: `${rows.length * rowHeight}px` }}>
+      {rows.slice(from, to).map((row, offset) => draw(row, from + offset))}
+    </ul>
+  );
+}
+
+/** While only the range moves, rows that stay in sight are the very same, and cost nothing. */
+function useDrawn<T>(draw: (row: T, index: number) => VNode, keys: readonly unknown[]): (row: T, index: number) => VNode {
+  const drawn = useMemo(() => new Map<number, VNode>(), keys);
+  return (row, index) => {
+    const before = drawn.get(index);
+    if (before !== undefined) return before;
+    if (drawn.size > MOST_DRAWN) drawn.clear();
+    const made = draw(row, index);
+    drawn.set(index, made);
+    return made;
+  };
+}
+
+function useRange(box: RefObject<HTMLElement | null>, { count, rowHeight, onRange }: { count: number; rowHeight: number; onRange: (from: number, to: number) => void }): void {
+  useLayoutEffect(() => {
+    const list = box.current;
+    const scroller = list === null ? null : scrollerOf(list);
+    if (list === null || scroller === null) return;
+    const current = { from: -1, to: -1 };
+    const measure = () => {
+      const top = scroller.getBoundingClientRect().top - list.getBoundingClientRect().top;
+      const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
+      const to = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + OVERSCAN));
+      if (from === current.from && to === current.to) return;
+      Object.assign(current, { from, to });
+      onRange(from, to);
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(scroller);
+    scroller.addEventListener('scroll', measure, { passive: true });
+    measure();
+    return () => {
+      observer.disconnect();
+      scroller.removeEventListener('scroll', measure);
+    };
+  }, [count, rowHeight]);
+}
+
+function bringIntoSight(list: HTMLElement | null, top: number, height: number): void {
+  const scroller = list === null ? null : scrollerOf(list);
+  if (list === null || scroller === null) return;
+  const offset = list.getBoundingClientRect().top - scroller.getBoundingClientRect().top + top;
+  if (offset < 0) scroller.scrollBy(0, offset - height);
+  else if (offset + height > scroller.clientHeight) scroller.scrollBy(0, offset + 2 * height - scroller.clientHeight);
+}
+
+function scrollerOf(element: HTMLElement): HTMLElement | null {
+  return element.closest('main');
+}

@@ -1,0 +1,23 @@
+import { signal } from '@preact/signals';
+import { theme } from '../shell/theme.ts';
+
+const query = window.matchMedia('(prefers-color-scheme: dark)');
+const isSystemDark = signal(query.matches);
+query.addEventListener('change', () => {
+  isSystemDark.value = query.matches;
+});
+
+/** Which colours are in force: what is painted with others has to be painted anew. */
+export function useScheme(): 'light' | 'dark' {
+  const { value: chosen } = theme;
+  if (chosen !== 'system') return chosen;
+  return isSystemDark.value ? 'dark' : 'light';
+}
+
+/** So many lines are told apart by colour; the next begin anew. */
+const COLOURS = 6;
+
+/** The name of the colour of the nth line, from 0 on. */
+export function lineColour(index: number): string {
+  return `plot-${(index % COLOURS) + 1}`;
+}

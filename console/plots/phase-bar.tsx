@@ -1,0 +1,53 @@
+import type { Schemas } from '../client/api.ts';
+import { formatLatency } from '../parts/time.tsx';
+import { lineColour } from './colours.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
+import './plot.css';
+
+type Phases = Schemas['PhasesMs'];
+
+/** The steps of an exchange, in their order, and what each is. */
+const PHASES: readonly { name: keyof Phases; label: string; is: string }[] = [
+  { name: 'dns_ms', label: 'DNS', is: 'looking the name up' },
+  { name: 'connect_ms', label: 'Connect', is: 'opening the connection' },
+  { name: 'tls_ms', label: 'TLS', is: 'agreeing on encryption' },
+  { name: 'first_byte_ms', label: 'Wait', is: 'waiting for the first byte' },
+  { name: 'download_ms', label: 'Download', is: 'receiving the rest' },
+];
+
+/** Whether any step was timed. */
+export function hasPhases(phases: Phases | null): phases is Phases {
+  return phases !== null && PHASES.some(({ name }) => phases[name] !== null);
+}
+
+/** How long all steps took together, in milliseconds. */
+export function sumPhases(phases: Phases): number {
+  return PHASES.reduce((sum, { name }) => sum + (phases[name] ?? 0), 0);
+}
+
+/** Where the time of an exchange went: one bar, as long as its share of `fullMs`, and each step in figures. */
+export function PhaseBar({ phases, fullMs, label }: { phases: Phases; fullMs: number; label: string }) {
+  const shown = PHASES.filter(({ name }) => phases[name] !== null);
+  return (
+    <div>
+      <div class="flex h-3 w-full overflow-hidden rounded-sm bg-sunken" aria-hidden="true">
+        {shown.map(({ name }) => (
+          <span key={name} class="h-full" style={{ width: `${((phases[name] ?? 0) / Math.max(fullMs, 1)) * 100}%`, background: `var(--${colourOf(name)})` }} />
+        ))}
+      </div>
+      <dl class="mt-1.5 flex flex-wrap gap-x-4 gap-y-0.5 text-xs" aria-label={label}>
+        {shown.map(({ name, label: word, is }) => (
+          <div key={name} class="flex items-center gap-1.5" title={`${word}: ${is}`}>
+            <span class="size-2 rounded-[2px]" style={{ background: `var(--${colourOf(name)})` }} aria-hidden="true" />
+            <dt class="text-soft">{word}</dt>
+            <dd>{formatLatency(phases[name] ?? 0)}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+function colourOf(name: keyof Phases): string {
+  return lineColour(PHASES.findIndex((phase) => phase.name === name) + 1);
+}

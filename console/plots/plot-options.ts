@@ -1,0 +1,95 @@
+import uPlot from 'uplot';
+import { formatLatency } from '../parts/time.tsx';
+import { colorOf } from '../shell/theme.ts';
+import type { Line, Span } from './series.ts';
+import { labelTicks } from './time-labels.ts';
+
+/** Stretches that lie behind the lines, as those in which the monitor was down. */
+export type Shade = Span & { tone: 'down' | 'degraded' };
+
+/** What a plot asks for while it is drawn: what changes without a new plot. */
+export type Painted = { shades: readonly Shade[]; picked: Span | null };
+
+type OptionsInput = {
+  size: { width: number; height: number };
+  span: Span;
+  lines: readonly Line[];
+  /** The dots of each line, by its place. */
+  loners: readonly (readonly number[])[];
+  /** Two neighbours of `lines` between which there is colour; the first is the upper one. */
+  filled: readonly [upper: number, lower: number] | null;
+  painted: () => Painted;
+  onHover: (index: number | null) => void;
+  onZoom: (span: Span) => void;
+};
+
+/** Room left and right of what is plotted, in pixels, for what is to stand exactly above or below it. */
+export const PLOT_MARGINS = { left: 52, right: 10 } as const;
+
+/** A drag of fewer pixels is a click. */
+const DRAG_MIN = 6;
+
+/** A plot of milliseconds over time, in the colours of the theme in force. */
+export function plotOptions({ size, span, lines, loners, filled, painted, onHover, onZoom }: OptionsInput): uPlot.Options {
+  const axis = { stroke: colorOf('soft'), font: `11px ${getComputedStyle(document.body).fontFamily}`, ticks: { show: false } };
+  return {
+    ...size,
+    padding: [8, PLOT_MARGINS.right, 0, 0],
+    legend: { show: false },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: DRAG_MIN },
+      points: { size: 7 },
+      // Zooming back has buttons and a key; two clicks are two clicks.
+      bind: { dblclick: () => null },
+    },
+    scales: {
+      x: { time: true, auto: false, min: span.from, max: span.to },
+      y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 100 : max * 1.08] },
+    },
+    axes: [
+      { ...axis, size: 26, gap: 4, space: 64, grid: { show: false }, values: (_plot, ticks) => labelTicks(ticks) },
+      { ...axis, size: PLOT_MARGINS.left, gap: 6, space: 42, grid: { stroke: colorOf('line'), width: 1 }, values: (_plot, ticks) => ticks.map((ms) => (ms === 0 ? '0' : formatLatency(ms))) },
+    ],
+    series: [
+      {},
+      ...lines.map(({ name, colour, width, dash }, index) => ({
+        label: name,
+        stroke: colorOf(colour),
+        width,
+        ...(dash !== undefined && { dash: [...dash] }),
+        points: { show: true, size: 5, fill: colorOf(colour), filter: () => [...(loners[index] ?? [])] },
+      })),
+    ],
+    ...(filled !== null && { bands: [{ series: [filled[0] + 1, filled[1] + 1] as [number, number], fill: colorOf('plot-band') }] }),
+    hooks: {
+      drawClear: [(plot) => paintBehind(plot, painted())],
+      setCursor: [(plot) => onHover(plot.cursor.idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < DRAG_MIN) return;
+          const zoomed = { from: Math.round(plot.posToVal(left, 'x')), to: Math.round(plot.posToVal(left + width, 'x')) };
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          onZoom(zoomed);
+        },
+      ],
+    },
+  };
+}
+
+function paintBehind(plot: uPlot, { shades, picked }: Painted): void {
+  const { ctx, bbox } = plot;
+  const paint = ({ from, to }: Span, colour: string) => {
+    const left = Math.max(bbox.left, plot.valToPos(from, 'x', true));
+    const right = Math.min(bbox.left + bbox.width, plot.valToPos(to, 'x', true));
+    if (right < bbox.left || left > bbox.left + bbox.width) return;
+    ctx.fillStyle = colour;
+    // What was short must be seen as well.
+    ctx.fillRect(left, bbox.top, Math.max(2 * uPlot.pxRatio, right - left), bbox.height);
+  };
+  ctx.save();
+  if (picked !== null) paint(picked, colorOf('accent-tint'));
+  for (const shade of shades) paint(shade, colorOf(`plot-${shade.tone}`));
+  ctx.restore();
+}

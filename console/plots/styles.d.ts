@@ -1,0 +1,2 @@
+/** Styles that a part brings along; the bundler loads them with it. */
+declare module '*.css';

@@ -1,0 +1,120 @@
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { useScheme } from './colours.ts';
+import { followFingers } from './gestures.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
+import './plot.css';
+import { plotOptions, type Painted } from './plot-options.ts';
+import { bridgeHoles, listLoners, type Line, type Span } from './series.ts';
+
+type TimePlotProps = {
+  /** What is plotted, for those who hear it. */
+  label: string;
+  /** The moments of the values, Unix seconds, ascending. */
+  moments: readonly number[];
+  lines: readonly Line[];
+  filled?: readonly [upper: number, lower: number] | null;
+  span: Span;
+  /** Holes up to so many seconds are no gaps. */
+  bridgedSeconds: number;
+  height: number;
+  /** What is said of a moment, by its place. */
+  describe: (index: number) => string;
+  /** The place that is pointed at, and what hears of another one. */
+  hovered: number | null;
+  onHover: (index: number | null) => void;
+  onPick: (index: number) => void;
+  onZoom: (span: Span) => void;
+  /** Keys beyond the arrows: `in` and `out` around the place pointed at, `reset` to where it began. */
+  onKeyZoom: (way: 'in' | 'out' | 'reset') => void;
+} & Painted;
+
+/** Lines over time: pointed at by mouse, finger and arrow keys, zoomed by dragging over a stretch, with two fingers and with + and -. */
+export function TimePlot(props: TimePlotProps) {
+  const { label, moments, lines, filled = null, span, bridgedSeconds, height, describe, hovered, shades, picked, onHover, onPick, onKeyZoom } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const scheme = useScheme();
+  const shape = lines.map(({ name, colour }) => `${name} ${colour}`).join();
+  useLayoutEffect(() => {
+    const { current: box } = host;
+    if (box === null) return undefined;
+    const { lines: drawn, moments: xs, span: shown, bridgedSeconds: bridged, hovered: pointed } = latest.current;
+    const values = drawn.map((line) => bridgeHoles(xs, line.values, bridged));
+    const options = plotOptions({
+      size: { width: box.clientWidth, height },
+      span: shown,
+      lines: drawn,
+      loners: values.map(listLoners),
+      filled,
+      painted: () => latest.current,
+      onHover: (index) => latest.current.onHover(index),
+      onZoom: (zoomed) => latest.current.onZoom(zoomed),
+    });
+    const made = new uPlot(options, [[...xs], ...values], box);
+    plot.current = made;
+    // New values do not take away what somebody is looking at.
+    if (pointed !== null && xs[pointed] !== undefined) made.setCursor({ left: made.valToPos(xs[pointed], 'x'), top: 0 });
+    const stop = followFingers(made, (zoomed) => latest.current.onZoom(zoomed));
+    const watch = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height }));
+    watch.observe(box);
+    return () => {
+      watch.disconnect();
+      stop();
+      made.destroy();
+      plot.current = null;
+    };
+    // Values that change while it stands are new dots as well, which are part of its options.
+  }, [shape, scheme, height, moments, lines, span.from, span.to, bridgedSeconds]);
+  useEffect(() => plot.current?.redraw(false), [shades, picked]);
+  const point = (index: number | null) => {
+    const { current: made } = plot;
+    const at = index === null ? undefined : moments[index];
+    if (made === null) return;
+    made.setCursor(at === undefined ? { left: -10, top: -10 } : { left: made.valToPos(at, 'x'), top: 0 });
+  };
+  const press = (event: KeyboardEvent) => {
+    const last = moments.length - 1;
+    const at = hovered ?? last;
+    const moves: Record<string, () => void> = {
+      ArrowLeft: () => point(Math.max(0, at - 1)),
+      ArrowRight: () => point(Math.min(last, at + 1)),
+      PageUp: () => point(Math.max(0, at - 10)),
+      PageDown: () => point(Math.min(last, at + 10)),
+      Home: () => point(0),
+      End: () => point(last),
+      Enter: () => onPick(at),
+      '+': () => onKeyZoom('in'),
+      '=': () => onKeyZoom('in'),
+      '-': () => onKeyZoom('out'),
+      Escape: () => onKeyZoom('reset'),
+    };
+    const move = moves[event.key];
+    if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move();
+  };
+  return (
+    <div
+      ref={host}
+      class="time-plot rounded-md"
+      style={{ height: `${height}px` }}
+      tabIndex={0}
+      role="slider"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={Math.max(0, moments.length - 1)}
+      aria-valuenow={hovered ?? Math.max(0, moments.length - 1)}
+      aria-valuetext={describe(hovered ?? moments.length - 1)}
+      onKeyDown={press}
+      onBlur={() => onHover(null)}
+      onClick={() => {
+        const index = plot.current?.cursor.idx;
+        if (index !== null && index !== undefined) onPick(index);
+      }}
+    />
+  );
+}

@@ -1,0 +1,28 @@
+import type { ComponentType } from 'preact';
+import type { PageProps } from './page-props.ts';
+import type { PageName } from './paths.ts';
+
+/** A page is loaded when somebody goes there. */
+export type Page = () => Promise<ComponentType<PageProps>>;
+
+/** The pages of those who are signed in, by their name in paths.ts. A page without a row is not offered anywhere. */
+export const PAGES: Partial<Record<PageName, Page>> = {
+  overview: async () => (await import('./pages/overview.tsx')).OverviewPage,
+  monitors: async () => (await import('./pages/overview.tsx')).OverviewPage,
+  monitorNew: async () => (await import('./pages/monitor-form.tsx')).MonitorFormPage,
+  monitorEdit: async () => (await import('./pages/monitor-form.tsx')).MonitorFormPage,
+  monitor: async () => (await import('./pages/monitor.tsx')).MonitorPage,
+  incidents: async () => (await import('./pages/incidents.tsx')).IncidentsPage,
+  incident: async () => (await import('./pages/incident.tsx')).IncidentPage,
+  channels: async () => (await import('./pages/channels.tsx')).ChannelsPage,
+  channelNew: async () => (await import('./pages/channels/new.tsx')).ChannelNewPage,
+  channel: async () => (await import('./pages/channel.tsx')).ChannelPage,
+  agents: async () => (await import('./pages/agents.tsx')).AgentsPage,
+  agent: async () => (await import('./pages/agents/agent.tsx')).AgentPage,
+};
+
+/** The pages of those who are not. */
+export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
+  signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
+  invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,
+};

@@ -1,0 +1,97 @@
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { Dialog } from '../parts/dialog.tsx';
+import { navigate } from './router.ts';
+
+type Shortcut = { keys: string; does: string; run: () => void };
+
+/** A key that follows another has so long, in milliseconds. */
+const SEQUENCE_MS = 1200;
+
+const shortcuts = new Set<Shortcut>();
+const isHelpOpen = signal(false);
+
+/** Makes keys do something while a page or part is shown: one key (`j`), or one after another (`g o`). They rest while somebody writes or is asked something. */
+export function useShortcut(keys: string, does: string, run: () => void): void {
+  useEffect(() => {
+    const shortcut = { keys, does, run };
+    shortcuts.add(shortcut);
+    return () => void shortcuts.delete(shortcut);
+  });
+}
+
+/** Listens to the keyboard, once. */
+export function listenToKeys(): void {
+  let first: { key: string; atMs: number } | null = null;
+  window.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target) || document.querySelector('dialog[open]') !== null) return;
+    const before = first !== null && performance.now() - first.atMs < SEQUENCE_MS ? `${first.key} ` : '';
+    first = null;
+    const found = find(before + event.key) ?? find(event.key);
+    if (found !== null) {
+      event.preventDefault();
+      found.run();
+    } else if ([...shortcuts].some(({ keys }) => keys.startsWith(`${event.key} `))) {
+      first = { key: event.key, atMs: performance.now() };
+    }
+  });
+}
+
+/** The keys that are known everywhere. */
+export function CommonKeys({ places }: { places: readonly { letter: string; label: string; href: string }[] }) {
+  useShortcut('?', 'Show these keys', () => {
+    isHelpOpen.value = true;
+  });
+  return (
+    <>
+      {places.map((each) => (
+        <GoTo key={each.letter} {...each} />
+      ))}
+      {isHelpOpen.value && <KeysHelp />}
+    </>
+  );
+}
+
+/** Opens the list of keys. */
+export function showKeys(): void {
+  isHelpOpen.value = true;
+}
+
+function GoTo({ letter, label, href }: { letter: string; label: string; href: string }) {
+  useShortcut(`g ${letter}`, `Go to ${label}`, () => navigate(href));
+  return null;
+}
+
+function KeysHelp() {
+  return (
+    <Dialog
+      title="Keys"
+      onClose={() => {
+        isHelpOpen.value = false;
+      }}
+    >
+      <dl class="grid grid-cols-[auto_1fr] items-center gap-x-5 gap-y-2 text-sm">
+        {[...shortcuts].map(({ keys, does }) => (
+          <div key={keys} class="contents">
+            <dt class="flex gap-1">
+              {keys.split(' ').map((key) => (
+                <kbd key={key} class="min-w-6 rounded border border-line-strong/60 bg-sunken px-1.5 text-center font-mono text-xs leading-6">
+                  {key === 'Enter' ? '↵' : key}
+                </kbd>
+              ))}
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+function find(keys: string): Shortcut | null {
+  return [...shortcuts].findLast((shortcut) => shortcut.keys === keys) ?? null;
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || (target instanceof HTMLElement && target.isContentEditable);
+}

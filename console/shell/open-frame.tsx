@@ -1,0 +1,19 @@
+import type { ComponentChildren } from 'preact';
+import { Mark } from './mark.tsx';
+
+/** The frame of pages for those who are not signed in. */
+export function OpenFrame({ title, lead, children }: { title: string; lead?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <main class="grid h-full place-items-center overflow-y-auto px-4 py-8">
+      <div class="w-full max-w-[22rem] md:-mt-16">
+        <div class="mb-7 flex items-center gap-2.5">
+          <Mark class="size-8" />
+          <span class="heading text-lg">Spotcheck</span>
+        </div>
+        <h1 class="heading text-2xl">{title}</h1>
+        {lead !== undefined && <p class="mt-1 text-sm text-soft text-pretty">{lead}</p>}
+        <div class="mt-5">{children}</div>
+      </div>
+    </main>
+  );
+}

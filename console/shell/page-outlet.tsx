@@ -1,0 +1,50 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import type { PageProps } from '../page-props.ts';
+import type { Page } from '../routes.ts';
+import { Fault } from './fault.tsx';
+import { place } from './router.ts';
+
+const loaded = new Map<Page, ComponentType<PageProps>>();
+
+/** Loads a page before anybody goes there. */
+export function preload(page: Page): void {
+  // Where it fails, going there tries again and says so.
+  void fetchPage(page).catch(() => undefined);
+}
+
+/** Shows the page of the place one is at; one that is on its way keeps its place free. */
+export function PageOutlet({ page }: { page: Page }) {
+  const arrived = useSignal<Page | null>(loaded.has(page) ? page : null);
+  const error = useSignal<unknown>(null);
+  const fetch = async () => {
+    error.value = null;
+    try {
+      await fetchPage(page);
+      arrived.value = page;
+    } catch (failure) {
+      error.value = failure;
+    }
+  };
+  useLayoutEffect(() => {
+    if (loaded.has(page)) arrived.value = page;
+    else void fetch();
+  }, [page]);
+  const { path, params, query } = place.value;
+  // Reading it draws anew once the page has arrived.
+  const Shown = arrived.value === page ? loaded.get(page) : undefined;
+  if (Shown !== undefined) {
+    return (
+      <Fault place={path}>
+        <Shown key={path} params={params} query={query} />
+      </Fault>
+    );
+  }
+  return error.value === null ? <Placeholder class="h-full" /> : <FailedLoad error={error.value} onRetry={() => void fetch()} />;
+}
+
+async function fetchPage(page: Page): Promise<void> {
+  if (!loaded.has(page)) loaded.set(page, await page());
+}

@@ -1,0 +1,18 @@
+/** What a person may do in an account, from the least to the most. */
+export const ROLES = ['viewer', 'editor', 'owner'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a caller may do: read, change what is watched and who is told, see to the account itself. */
+export type Scope = 'read' | 'write' | 'manage';
+
+/** The scopes of each role. API tokens have those that they were made with, never `manage`. */
+export const ROLE_SCOPES = {
+  viewer: ['read'],
+  editor: ['read', 'write'],
+  owner: ['read', 'write', 'manage'],
+} as const satisfies Record<Role, readonly Scope[]>;
+
+/** Whether a role allows what needs that other one. */
+export function isAtLeast(role: Role, least: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(least);
+}

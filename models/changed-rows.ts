@@ -1,0 +1,37 @@
+import type { Channel } from '../core/channel.ts';
+import { findAgent, type Agent } from './agents.ts';
+import { findChannel } from './channels.ts';
+import type { Database } from './database.ts';
+import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
+import { LISTED, type ListedMonitor } from './monitors.ts';
+import { runOn } from './sql.ts';
+
+/** Things of a tenant, or a tenant's to use, by their ids. */
+type Keys = { tenantId: string; ids: readonly string[] };
+
+/** Those of `ids` that are monitors of the tenant, as lists show them, in no order. */
+export async function listMonitorsById(database: Database, { tenantId, ids }: Keys): Promise<ListedMonitor[]> {
+  const rows: unknown[] = await database.records.monitors.findAll({ attributes: [...LISTED], raw: true, where: { tenantId, id: [...ids] } });
+  // As with all monitors: `raw` gives plain objects of the attributes.
+  return rows as ListedMonitor[];
+}
+
+/** Those of `ids` that are incidents of the tenant, in no order. */
+export async function listIncidentsById(database: Database, { tenantId, ids }: Keys): Promise<ListedIncident[]> {
+  const rows = await runOn(database.pool)<IncidentRow>(`SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = ANY($1::text[]) AND tenant_id = $2`, [ids, tenantId]);
+  return rows.map(incidentOf);
+}
+
+/** Those of `ids` that are channels of the tenant; a few at a time, for each is asked for by itself. */
+export async function listChannelsById(database: Database, { tenantId, ids }: Keys): Promise<Channel[]> {
+  const found: (Channel | null)[] = [];
+  for (const id of ids) found.push(await findChannel(database, { tenantId, id }));
+  return found.filter((channel) => channel !== null);
+}
+
+/** Those of `ids` that are agents which the tenant may use; likewise. */
+export async function listAgentsById(database: Database, { tenantId, ids }: Keys): Promise<Agent[]> {
+  const found: (Agent | null)[] = [];
+  for (const id of ids) found.push(await findAgent(database, { tenantId, id }));
+  return found.filter((agent) => agent !== null);
+}

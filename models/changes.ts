@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Database } from './database.ts';
+import type { Run } from './sql.ts';
+
+/** What changes are told of. */
+export const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** A row that was made, changed or deleted; the tables say so themselves (migration 0016). A null tenant: everybody sees it. */
+export type Change = { tenantId: string | null; kind: ChangeKind; id: string };
+
+export type ChangeListener = {
+  /** From now on no change is missed; after an interruption some were. */
+  onListening: () => void;
+  onChange: (change: Change) => void;
+  /** Nothing is heard until `onListening`; it is tried again without end. */
+  onLost: (error: unknown) => void;
+};
+
+/** An interrupted connection is made anew after this, then after twice as long each time up to the most, in milliseconds. */
+const FIRST_PAUSE_MS = 100;
+const MOST_PAUSE_MS = 5000;
+
+/** Who only listens does not notice that the server is cut off: it is asked every so often, and given up when it does not answer in time, in milliseconds. */
+const ASK_EVERY_MS = 15_000;
+const ANSWER_MS = 5000;
+
+/** A goodbye that is not answered is waited for no longer, in milliseconds. */
+const GOODBYE_MS = 1000;
+
+/** Tells of a change that the row itself does not show, of what hangs on it; heard once the caller's transaction is committed. */
+export async function noteChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
+  await run(`SELECT pg_notify('spotcheck_changes', $1)`, [`${tenantId ?? '*'} ${kind} ${id}`]);
+}
+
+/** Listens to committed changes of all tenants on a connection of its own, until it is stopped. */
+export function listenToChanges({ pool }: Pick<Database, 'pool'>, listener: ChangeListener): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const listening = keepListening(pool.options, listener, stopping.signal);
+  return {
+    async stop() {
+      stopping.abort();
+      await listening;
+    },
+  };
+}
+
+async function keepListening(options: Database['pool']['options'], listener: ChangeListener, signal: AbortSignal): Promise<void> {
+  let pauseMs = FIRST_PAUSE_MS;
+  while (!signal.aborted) {
+    const onListening = () => {
+      pauseMs = FIRST_PAUSE_MS;
+      if (!signal.aborted) listener.onListening();
+    };
+    try {
+      await listenOnce(options, { ...listener, onListening }, signal);
+    } catch (error) {
+      if (!signal.aborted) listener.onLost(error);
+    }
+    await pause(pauseMs, signal);
+    pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 2);
+  }
+}
+
+/** Resolves once it is to stop; rejects when the connection is lost. */
+async function listenOnce({ connectionString, application_name }: Database['pool']['options'], listener: ChangeListener, signal: AbortSignal): Promise<void> {
+  const client = new Client({ connectionString, application_name, keepAlive: true, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS });
+  const lost = new Promise<never>((_resolve, reject) => {
+    client.once('end', () => reject(new Error('The connection that listens to changes was closed')));
+    client.on('error', reject);
+  });
+  // Whoever waits for it hears of it; nobody may be waiting at the moment.
+  lost.catch(() => undefined);
+  client.on('notification', ({ payload = '' }) => {
+    const change = readChange(payload);
+    if (change !== null) listener.onChange(change);
+  });
+  try {
+    await client.connect();
+    await client.query('LISTEN spotcheck_changes');
+    listener.onListening();
+    await Promise.race([lost, keepAsking(client, signal)]);
+  } finally {
+    await Promise.race([client.end().catch(() => undefined), delay(GOODBYE_MS, undefined, { ref: false })]);
+  }
+}
+
+async function keepAsking(client: Client, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(ASK_EVERY_MS, signal);
+    if (!signal.aborted) await client.query('SELECT 1');
+  }
+}
+
+/** Resolves after a while, or at once when it is to stop. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+}
+
+/** Null where a newer release told of something that this one does not know. */
+function readChange(payload: string): Change | null {
+  const [tenantId = '', word = '', id = ''] = payload.split(' ');
+  const kind = CHANGE_KINDS.find((known) => known === word);
+  return kind === undefined || id === '' ? null : { tenantId: tenantId === '*' ? null : tenantId, kind, id };
+}

@@ -1,0 +1,54 @@
+import type { Role } from '../core/roles.ts';
+import type { Database } from './database.ts';
+import { endOtherSessions } from './sessions.ts';
+import { inPoolTransaction, runOn } from './sql.ts';
+import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './user-row.ts';
+
+export type NewUser = { id: string; tenantId: string; email: string; name?: string; role: Role; passwordHash: string; isOperator: boolean; nowMs: number };
+
+/** Stores a console user, the e-mail address in lower case; null when the address is taken, in any case. `name` is empty unless given. */
+export async function createUser(database: Pick<Database, 'pool'>, user: NewUser): Promise<User | null> {
+  if ((await findUserByEmail(database, user.email)) !== null) return null;
+  const [row] = await runOn(database.pool)<UserRow>(
+    `INSERT INTO users AS u (id, tenant_id, email, name, role, password_hash, is_operator, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+     ON CONFLICT (email) DO NOTHING RETURNING ${USER_COLUMNS}`,
+    [user.id, user.tenantId, user.email.toLowerCase(), user.name ?? '', user.role, user.passwordHash, user.isOperator, Math.floor(user.nowMs / 1000)],
+  );
+  return row === undefined ? null : userOf(row);
+}
+
+/** A console user by e-mail address as it is stored, or in lower case; null when there is none. */
+export async function findUserByEmail(database: Pick<Database, 'pool'>, email: string): Promise<User | null> {
+  // PostgreSQL takes no NUL, and no address has one.
+  if (email.includes('\0')) return null;
+  const [row] = await runOn(database.pool)<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE email IN ($1, $2) ORDER BY email = $1 DESC LIMIT 1`, [email, email.toLowerCase()]);
+  return row === undefined ? null : userOf(row);
+}
+
+/** Changes what is given of how a person is called and sees the console; null when there is no such user. */
+export async function updateUser(database: Pick<Database, 'pool'>, id: string, { name, theme }: { name?: string; theme?: Theme }): Promise<User | null> {
+  const [row] = await runOn(database.pool)<UserRow>(
+    `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme) WHERE id = $1 RETURNING ${USER_COLUMNS}`,
+    [id, name ?? null, theme ?? null],
+  );
+  return row === undefined ? null : userOf(row);
+}
+
+/**
+ * Puts a password in the place of the one of `oldHash` and ends the person's sessions but the one of `keepSessionId`. How many ended; null, and nothing is
+ * changed, when the password was another one by then.
+ */
+export async function changePassword(
+  database: Pick<Database, 'pool'>,
+  change: { userId: string; oldHash: string; newHash: string; keepSessionId: string; nowMs: number },
+): Promise<number | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const changed = await run('UPDATE users SET password_hash = $3, password_changed_at = $4 WHERE id = $1 AND password_hash = $2 RETURNING id', [
+      change.userId,
+      change.oldHash,
+      change.newHash,
+      Math.floor(change.nowMs / 1000),
+    ]);
+    return changed.length === 0 ? null : await endOtherSessions(run, { userId: change.userId, keepSessionId: change.keepSessionId });
+  });
+}

@@ -1,0 +1,101 @@
+import anyTest, { type TestFn } from 'ava';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createLive } from '../../../api/live/live.ts';
+import { createGathering } from '../../../api/live/gathering.ts';
+import { openStream } from '../../../api/live/stream.ts';
+import { sessionCaller, tokenCaller, type Caller } from '../../../api/caller.ts';
+import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/api-tokens.ts';
+import { endOtherSessions, findSessionHolder } from '../../../models/sessions.ts';
+import { runOn } from '../../../models/sql.ts';
+import { withApiServer, type ApiServer } from '../api-server.ts';
+import { addPerson } from '../person.ts';
+import { openLiveStream } from '../../helpers/live-stream.ts';
+import { until } from '../../helpers/until.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+test('the streams of a session or a token that is over end with the next beat; those of others go on', async (t) => {
+  const { api } = t.context;
+  const { database } = api;
+  const { tenantId } = await api.account();
+  const [gone, there] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];
+  const secretOf = ({ headers }: typeof gone) => String(headers['Cookie']).split('=')[1] ?? '';
+  const issue = async (expiresAt: number | null) => {
+    const [id, token] = [api.makeId('tok'), generateToken('spk')];
+    await createApiToken(database, { id, tenantId, name: 'x', token, scopes: ['read'], expiresAt, nowMs: Date.now() }, 10);
+    return { id, token };
+  };
+  const [revoked, kept, expiring] = [await issue(null), await issue(null), await issue(Math.floor(Date.now() / 1000) + 2)];
+  const byName = new Map<string, Caller>();
+  for (const [name, person] of Object.entries({ gone, there })) {
+    const holder = await findSessionHolder(database, secretOf(person), Date.now());
+    if (holder !== null) byName.set(name, sessionCaller(holder, secretOf(person)));
+  }
+  for (const [name, { token }] of Object.entries({ revoked, kept, expiring })) {
+    const holder = await findTokenHolder(database, token, Date.now());
+    if (holder !== null) byName.set(name, tokenCaller(holder));
+  }
+  t.is(byName.size, 5);
+
+  const live = createLive({ database, now: Date.now, logger: pino({ level: 'silent' }), metrics: new Registry(), stopping: new AbortController().signal }, { beatMs: 50 });
+  const server = createServer((request, response) => {
+    const caller = byName.get(String(request.headers['x-name']));
+    if (caller !== undefined) live.open(response, { caller, isBack: false });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const streams = new Map(await Promise.all([...byName.keys()].map(async (name) => [name, await openLiveStream(t, url, { 'X-Name': name })] as const)));
+  const ended = () => [...streams].filter(([, stream]) => stream.isEnded()).map(([name]) => name).toSorted();
+
+  await endOtherSessions(runOn(database.pool), { userId: gone.user.id, keepSessionId: null });
+  await revokeApiToken(database, revoked.id, Date.now());
+  await until(() => ended().length === 3);
+  const comments = () => streams.get('there')?.asides.length ?? 0;
+  const before = comments();
+  await until(() => comments() >= before + 3);
+  t.deepEqual(ended(), ['expiring', 'gone', 'revoked']);
+});
+
+test('a reader that does not read is cut off, and what waits for it is bounded', async (t) => {
+  let cut = 0;
+  let mostWaiting = 0;
+  const server = createServer((_request, response) => {
+    const stream = openStream(response, { onCut: () => (cut += 1) });
+    const flood = setInterval(() => {
+      stream.send('x'.repeat(100_000));
+      mostWaiting = Math.max(mostWaiting, response.writableLength);
+    }, 1);
+    response.once('close', () => clearInterval(flood));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  t.teardown(() => socket.destroy());
+  await until(() => cut > 0);
+  t.is(cut, 1);
+  t.true(mostWaiting < 700_000, String(mostWaiting));
+});
+
+test('what changes twice is told once, and more than can be told thing by thing is a gap that swallows the rest', (t) => {
+  const gathering = createGathering();
+  t.true(gathering.isEmpty());
+  for (const id of ['a', 'b', 'a']) gathering.add('monitor', id);
+  gathering.add('incident', 'a');
+  t.deepEqual(gathering.take(), new Map([['monitor', new Set(['a', 'b'])], ['incident', new Set(['a'])]]));
+  t.true(gathering.isEmpty());
+  for (let n = 0; n < 10_000; n += 1) gathering.add('monitor', String(n));
+  t.is(gathering.take(), 'gap');
+  t.true(gathering.isEmpty());
+});

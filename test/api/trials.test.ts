@@ -1,0 +1,75 @@
+import anyTest, { type TestFn } from 'ava';
+import type { CheckTarget } from '../../core/monitor.ts';
+import type { TrialOutcome } from '../../core/trial.ts';
+import { isError, REGIONS, withApiServer, type ApiServer } from './api-server.ts';
+import { addPerson } from './person.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+const trials: { region: string; target: CheckTarget }[] = [];
+const UP: TrialOutcome = { verdict: 'up', cause: null, reason: null, latencyMs: 12, httpStatus: 200, phases: null, answer: null, certificate: null, conditions: [], facts: [] };
+withApiServer(test, {
+  async runTrial(region, target) {
+    trials.push({ region, target });
+    return target.target.includes('silent') ? null : UP;
+  },
+});
+
+/** The trials whose target is this. */
+const madeOf = (target: string) => trials.filter((trial) => trial.target.target === target);
+
+test('a draft without a name is tried in the region that was asked for, with its secrets; nothing is stored', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const target = 'https://draft.example/';
+  const answer = await owner('POST', '/v1/trials', { region: 'hanoi', monitor: { target, timeout_ms: 3000, check_spec: { request: { secretHeaders: { 'X-Key': 'k' } } } } });
+  t.is(answer.status, 200, answer.text);
+  t.like(answer.json, { region: 'hanoi', verdict: 'up', http_status: 200 });
+  t.like(madeOf(target)[0], { region: 'hanoi', target: { timeoutMs: 3000, expectedStatus: '2xx', secrets: { secretHeaders: { 'X-Key': 'k' } }, isShown: true } });
+  t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
+  t.true(REGIONS.includes(String((await owner('POST', '/v1/trials', { monitor: { target } })).json['region'])));
+  t.is((await owner('POST', '/v1/trials', { monitor: { type: 'dns', target: 'draft.example', check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } } })).json['region'], null);
+});
+
+test('an edit is tried with the secrets that it keeps, a stored monitor as it is', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const target = 'https://stored.example/';
+  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'Shop', target, check_spec: { request: { secretHeaders: { 'X-Key': 'k' }, auth: { type: 'bearer', token: 'tok' } } } });
+  t.is((await owner('POST', '/v1/trials', { monitor_id: id })).status, 200);
+  const edit = { expected_status: '204', check_spec: { request: { preserveSecretHeaders: true } } };
+  t.is((await owner('POST', '/v1/trials', { monitor_id: id, monitor: edit })).status, 200);
+  t.deepEqual(madeOf(target).map(({ target: { expectedStatus, secrets } }) => [expectedStatus, secrets]), [
+    ['2xx', { secretHeaders: { 'X-Key': 'k' }, auth: { token: 'tok' } }],
+    ['204', { secretHeaders: { 'X-Key': 'k' } }],
+  ]);
+  t.is((await owner('GET', `/v1/monitors/${String(id)}`)).json['expected_status'], '2xx');
+});
+
+test('what a creation or a PATCH would refuse is refused with the same words, and so is what cannot be tried', async (t) => {
+  const { api } = t.context;
+  const [{ owner, reader }, stranger] = [await api.account(), await api.account()];
+  const { json: { id } } = await stranger.owner('POST', '/v1/monitors', { name: 'Theirs', target: 'https://x.example/' });
+  const cases: [object, number, RegExp][] = [
+    [{}, 400, /^monitor is required/],
+    [{ monitor: {} }, 400, /^target is required/],
+    [{ monitor: { target: 'ftp://x.example' } }, 400, /^target must/],
+    [{ monitor: { type: 'heartbeat' } }, 409, /waits for pings/],
+    [{ monitor: { target: 'https://x.example' }, region: 'atlantis' }, 400, /^region must be one of .*hanoi/],
+    [{ monitor: { type: 'domain', target: 'example.org' }, region: 'hanoi' }, 400, /^region must be left out/],
+    [{ monitor_id: id }, 400, /^monitor_id must be/],
+  ];
+  for (const [body, status, error] of cases) isError(t, await owner('POST', '/v1/trials', body), { status, error });
+  isError(t, await reader('POST', '/v1/trials', { monitor: { target: 'https://x.example' } }), { status: 403, error: /write/ });
+  const created = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://x.example', timeout_ms: 99_000 });
+  isError(t, await owner('POST', '/v1/trials', { monitor: { target: 'https://x.example', timeout_ms: 99_000 } }), { status: 400, error: String(created.json['error']).replace('timeout_ms', 'monitor.timeout_ms') });
+});
+
+test('a person has ten trials a minute, over all of their sessions; an agent that does not answer is told of', async (t) => {
+  const { api } = t.context;
+  const { tenantId, owner } = await api.account();
+  const editor = await addPerson(api, tenantId, { role: 'editor' });
+  isError(t, await owner('POST', '/v1/trials', { monitor: { target: 'https://silent.example/' } }), { status: 503, error: /^the shared agent of \w+ did not answer in time/ });
+  for (let turn = 0; turn < 10; turn += 1) t.is((await editor.call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
+  isError(t, await editor.call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } }), { status: 429, error: /^10 trials were asked for within a minute: wait \d+ s$/ });
+  t.is((await owner('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
+});

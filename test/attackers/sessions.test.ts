@@ -1,0 +1,371 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { readDescription } from '../../api/description.ts';
+import { totpCode } from '../../api/session/totp.ts';
+import { generateSessionSecret } from '../../models/sessions.ts';
+import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
+import { addPerson, addSession, callWith, cookieOf, PASSWORD, type Person } from '../api/person.ts';
+import { listOperations, type Document } from '../helpers/described-operations.ts';
+import { connectInProcess } from '../helpers/in-process.ts';
+import { testServers } from '../helpers/test-servers.ts';
+import { furnishAccount } from './furnished-account.ts';
+import { listRows } from './stored-rows.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+const logLines: string[] = [];
+/** The clock stands still: a code must not run out between two requests. */
+const NOW_MS = Date.now();
+const STEP = Math.floor(NOW_MS / 30_000);
+withApiServer(test, { now: () => NOW_MS, logger: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }) });
+
+// All of them come from 127.0.0.1, whose failures would add up.
+test.beforeEach(async (t) => {
+  await t.context.api.database.pool.query('DELETE FROM rate_limits');
+});
+
+async function newPerson(api: ApiServer, options: Parameters<typeof addPerson>[2] = {}): Promise<Person> {
+  return await addPerson(api, (await api.account()).tenantId, options);
+}
+
+async function signIn({ url }: Pick<ApiServer, 'url'>, body: object, headers: Record<string, string> = {}): Promise<Answer> {
+  return await send(`${url}/v1/session`, { method: 'POST', body, headers });
+}
+
+/** What a page sends after a sign-in. */
+function pageOf(api: ApiServer, answer: Answer): ReturnType<typeof callWith> {
+  return callWith(api, { Cookie: cookieOf(answer) ?? '', 'X-CSRF-Token': String(answer.json['csrf_token']) });
+}
+
+const TOO_MANY = /^too many wrong passwords or codes: wait \d+ minutes?$/;
+
+test.serial('who signs in gets a cookie that no script and no other site can use, and by https one that no other host can plant', async (t) => {
+  const { api } = t.context;
+  const { email, user } = await newPerson(api);
+  const plain = await signIn(api, { email: ` ${email.toUpperCase()} `, password: PASSWORD });
+  t.is(plain.status, 201);
+  t.is(plain.headers.get('cache-control'), 'no-store', 'the token is in the answer');
+  t.regex(plain.headers.get('set-cookie') ?? '', /^spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax$/);
+  t.like(plain.json, { user: { id: user.id, role: 'owner', totp_enabled: false }, tenant: { id: user.tenantId } });
+  t.is((await pageOf(api, plain)('GET', '/v1/monitors')).status, 200);
+
+  const url = await api.another({ config: { publicUrl: 'https://status.example', planCountLimits: true, telegramBotName: null, slackClientId: null } });
+  const secure = await signIn({ url }, { email, password: PASSWORD });
+  t.regex(secure.headers.get('set-cookie') ?? '', /^__Host-spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  const cookie = cookieOf(secure) ?? '';
+  t.is((await api.anonymous('GET', '/v1/session', undefined, { Cookie: cookie }, url)).status, 200);
+  t.is((await api.anonymous('GET', '/v1/session', undefined, { Cookie: cookie.replace('__Host-', '') }, url)).status, 401, 'the name without the prefix is one that a neighbour can set');
+});
+
+test.serial('a session is never one that somebody else could have chosen: a sign-in makes a new one and ends the one it came with', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const planted = `spotcheck=${generateSessionSecret()}`;
+  const first = await signIn(api, { email: person.email, password: PASSWORD }, { Cookie: planted });
+  t.not(cookieOf(first), planted);
+  t.is((await api.anonymous('GET', '/v1/session', undefined, { Cookie: planted })).status, 401);
+  const second = await signIn(api, { email: person.email, password: PASSWORD }, { Cookie: cookieOf(first) ?? '' });
+  t.not(cookieOf(second), cookieOf(first));
+  t.not(second.json['csrf_token'], first.json['csrf_token']);
+  t.is((await pageOf(api, first)('GET', '/v1/session')).status, 401);
+  t.is((await pageOf(api, second)('GET', '/v1/session')).status, 200);
+});
+
+test.serial('what another site can make a browser send does nothing: forms, foreign origins, no token, or the token of another session', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const other = await addSession(api, person.user);
+  const cookie = { Cookie: person.headers['Cookie'] ?? '' };
+  const before = await listRows(api);
+  const forms = ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x'];
+  for (const type of forms) {
+    t.is((await api.anonymous('POST', '/v1/monitors', '{"name":"x"}', { ...cookie, 'Content-Type': type })).status, 403, type);
+    t.is((await person.call('POST', '/v1/monitors', '{"name":"x"}', { 'Content-Type': type })).status, 415, type);
+    t.is((await signIn(api, { email: person.email, password: PASSWORD }, { 'Content-Type': type })).status, 415, `signing somebody in as somebody else by ${type}`);
+  }
+  const tokens = [undefined, '', 'x', other.headers['X-CSRF-Token'], `${person.headers['X-CSRF-Token']}x`, person.headers['X-CSRF-Token']?.toLowerCase()];
+  for (const token of tokens) {
+    const headers = { ...cookie, ...(token !== undefined && { 'X-CSRF-Token': token }) };
+    for (const [method, path] of [['POST', '/v1/monitors'], ['DELETE', '/v1/session'], ['PATCH', '/v1/user']] as const) {
+      const answer = await api.anonymous(method, path, method === 'DELETE' ? undefined : { name: 'x' }, headers);
+      t.is(answer.status, 403, `${method} ${path} with ${String(token)}`);
+      t.regex(answer.text, /X-CSRF-Token/);
+    }
+  }
+  for (const origin of ['https://evil.example', 'null', `${api.url}.evil.example`, api.url.replace('http:', 'http:x@'), 'file://', `https://evil.example/${api.url}`]) {
+    t.is((await person.call('POST', '/v1/monitors', { name: 'x' }, { Origin: origin })).status, 403, origin);
+    t.is((await signIn(api, { email: person.email, password: PASSWORD }, { Origin: origin })).status, 403, origin);
+  }
+  t.deepEqual((await listRows(api)).toSorted(), before.toSorted());
+  t.is((await person.call('POST', '/v1/monitors', { name: 'x' }, { Origin: api.url })).status, 201);
+  t.is((await signIn(api, { email: person.email, password: PASSWORD }, { Origin: api.url })).status, 201);
+});
+
+test.serial('reading changes nothing: no GET and no HEAD of any operation, by cookie alone, leaves anything behind', async (t) => {
+  const { api } = t.context;
+  const { person, ids } = await furnishAccount(api, 'reading');
+  const { send: sendInProcess, close } = connectInProcess(api.server);
+  t.teardown(close);
+  const operations = listOperations((await readDescription()) as unknown as Document).filter(({ method, token }) => method === 'GET' && (token === 'api' || token === 'session'));
+  t.true(operations.length > 15);
+  const before = await listRows(api);
+  for (const { id, path, parameters } of operations) {
+    const filled = parameters.reduce((whole, { name, schema }) => whole.replace(`{${name}}`, ids[schema['x-id'] as keyof typeof ids]?.[0] ?? 'x.y'), path);
+    for (const method of ['GET', 'HEAD']) {
+      const { status } = await sendInProcess({ method, path: filled, headers: { Cookie: person.headers['Cookie'] ?? '' } });
+      // 400 is for those that cannot do without a parameter.
+      t.true(status === 200 || (status === 400 && parameters.some(({ required }) => required)), `${method} ${id}: ${status}`);
+    }
+  }
+  t.deepEqual((await listRows(api)).toSorted(), before.toSorted());
+});
+
+const { redisUrl } = testServers();
+for (const backend of redisUrl === null ? ['postgres'] : ['postgres', 'redis']) {
+  test.serial(`${backend}: after ten failures an account waits, whoever asks and in whichever process; others do not, and a success forgets them`, async (t) => {
+    const { api } = t.context;
+    const keyPrefix = `test-${randomBytes(4).toString('hex')}:`;
+    const clients = backend === 'redis' ? [new Redis(redisUrl ?? '', { keyPrefix }), new Redis(redisUrl ?? '', { keyPrefix })] : [];
+    t.teardown(() => clients.forEach((client) => client.disconnect()));
+    await Promise.all(clients.map((client) => client.ping()));
+    const urls = backend === 'redis' ? await Promise.all(clients.map((client) => api.another({ rateLimitStore: { kind: 'redis', client } }))) : [api.url, await api.another()];
+    const [one, two] = await Promise.all([newPerson(api), newPerson(api)]);
+    const attempt = async ({ email }: Person, password: string, process: number) => await signIn({ url: urls[process % urls.length] ?? '' }, { email, password });
+
+    for (let count = 0; count < 9; count += 1) t.is((await attempt(one, 'wrong', count)).status, 401);
+    t.is((await attempt(one, PASSWORD, 0)).status, 201);
+    for (let count = 0; count < 10; count += 1) t.is((await attempt({ ...one, email: one.email.toUpperCase() }, 'wrong', count)).status, 401);
+    for (const process of [0, 1]) {
+      const refused = await attempt(one, PASSWORD, process);
+      t.is(refused.status, 429, 'the right one as well: who guesses must not learn of it');
+      t.regex(String(refused.json['error']), TOO_MANY);
+      const retryAfter = Number(refused.headers.get('retry-after'));
+      t.true(Number.isInteger(retryAfter) && retryAfter > 800 && retryAfter <= 900);
+    }
+    t.is((await attempt(two, PASSWORD, 0)).status, 201);
+  });
+}
+
+test.serial('a hundred guesses at once are looked at no more often than ten one after the other', async (t) => {
+  const { api } = t.context;
+  const { email } = await newPerson(api);
+  const answers = await Promise.all(Array.from({ length: 100 }, async (_, index) => (await signIn(api, { email, password: `guess ${index}` })).status));
+  t.is(answers.filter((status) => status === 401).length, 10);
+  t.is(answers.filter((status) => status === 429).length, 90);
+});
+
+test.serial('an address that tries one password on many accounts waits after thirty; who signs in well from it is not counted', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  for (let count = 0; count < 5; count += 1) t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 201);
+  const tried = await Promise.all(Array.from({ length: 31 }, async (_, index) => (await signIn(api, { email: `nobody${index}@example.org`, password: 'Summer2026!' })).status));
+  t.is(tried.filter((status) => status === 401).length, 30);
+  t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 429);
+  t.is((await person.call('GET', '/v1/session')).status, 200, 'who is signed in works on');
+});
+
+test.serial('neither words nor time tell whether somebody has an account', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const timed = async (email: string) => {
+    const startedAt = performance.now();
+    const { status, json } = await signIn(api, { email, password: 'a-wrong-password' });
+    return { ms: performance.now() - startedAt, said: `${status} ${String(json['error'])}` };
+  };
+  await timed('first@example.org');
+  const known: Awaited<ReturnType<typeof timed>>[] = [];
+  const unknown: typeof known = [];
+  for (let count = 0; count < 7; count += 1) {
+    known.push(await timed(person.email));
+    unknown.push(await timed(`nobody-${count}@example.org`));
+  }
+  t.deepEqual([...new Set([...known, ...unknown].map(({ said }) => said))], ['401 the e-mail address or the password is wrong']);
+  const median = (of: typeof known) => of.map(({ ms }) => ms).toSorted((a, b) => a - b)[3] ?? 0;
+  // Without the hash of nobody an unknown address takes a tenth of the time.
+  t.true(median(unknown) > median(known) * 0.5, `${median(unknown)} ms of ${median(known)} ms`);
+});
+
+test.serial('a new password ends every other session in every process, and the old one is good for nothing', async (t) => {
+  const { api } = t.context;
+  const other = await api.another();
+  const person = await newPerson(api);
+  const [elsewhere, there] = [callWith(api, (await addSession(api, person.user)).headers), callWith(api, (await addSession(api, person.user)).headers)];
+  const ask = async () => [await person.call('GET', '/v1/session'), await elsewhere('GET', '/v1/session'), await there('GET', '/v1/session', undefined, {}, other)].map(({ status }) => status);
+  t.deepEqual(await ask(), [200, 200, 200]);
+  const wrong = await person.call('POST', '/v1/user/password', { current: 'not it', new: 'another-good-password' });
+  t.is(wrong.status, 400);
+  t.is(wrong.json['error'], 'current is not your password');
+  for (const bad of ['short', PASSWORD, person.email.toUpperCase()]) t.is((await person.call('POST', '/v1/user/password', { current: PASSWORD, new: bad })).status, 400, bad);
+  t.deepEqual(await ask(), [200, 200, 200]);
+  const changed = await person.call('POST', '/v1/user/password', { current: PASSWORD, new: 'another-good-password' });
+  t.deepEqual(changed.json, { ended_sessions: 2 });
+  t.deepEqual(await ask(), [200, 401, 401]);
+  t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 401);
+  t.is((await signIn(api, { email: person.email, password: 'another-good-password' })).status, 201);
+});
+
+test.serial('who found an open browser cannot guess the password for as long as they like', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const guesses = await Promise.all(Array.from({ length: 12 }, async (_, index) => (await person.call('POST', '/v1/user/password', { current: `guess ${index}`, new: 'another-good-password' })).status));
+  t.is(guesses.filter((status) => status === 400).length, 10);
+  t.is((await person.call('POST', '/v1/user/totp', { password: PASSWORD })).status, 429);
+  t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 429);
+});
+
+test.serial('sessions are listed and ended one by one, all others at once, or by signing out: from then on they are good for nothing', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const stranger = await newPerson(api);
+  const [a, b, c] = [await addSession(api, person.user, 'Firefox'), await addSession(api, person.user, 'Safari'), await addSession(api, person.user, 'curl')];
+  const list = async () => ((await person.call('GET', '/v1/sessions')).json['sessions'] as { id: string; is_current: boolean; user_agent: string; expires_at: number; last_seen_at: number }[]);
+  const listed = await list();
+  t.deepEqual(listed.map(({ id, user_agent: agent, is_current: isCurrent }) => [id, agent, isCurrent]), [[c.sessionId, 'curl', false], [b.sessionId, 'Safari', false], [a.sessionId, 'Firefox', false], [person.sessionId, 'person', true]]);
+  t.true(listed.every(({ expires_at: expires, last_seen_at: seen }) => expires - seen === 14 * 86_400));
+  t.is((await stranger.call('DELETE', `/v1/sessions/${a.sessionId}`)).status, 404);
+  t.is((await person.call('DELETE', `/v1/sessions/${a.sessionId}`)).status, 204);
+  t.is((await callWith(api, a.headers)('GET', '/v1/session')).status, 401);
+  t.is((await person.call('DELETE', `/v1/sessions/${a.sessionId}`)).status, 404);
+  t.deepEqual((await person.call('POST', '/v1/sessions/end-others')).json, { ended_sessions: 2 });
+  t.is((await callWith(api, b.headers)('GET', '/v1/session')).status, 401);
+  const out = await person.call('DELETE', '/v1/session');
+  t.regex(out.headers.get('set-cookie') ?? '', /^spotcheck=; Max-Age=0; Path=\/; HttpOnly; SameSite=Lax$/);
+  t.is((await person.call('GET', '/v1/session')).status, 401);
+  t.is((await stranger.call('GET', '/v1/session')).status, 200);
+});
+
+test.serial('a second factor is asked for from its first code on; no code is good twice, and without one nothing undoes it', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const elsewhere = callWith(api, (await addSession(api, person.user)).headers);
+  const { secret, recovery } = await turnOn(t, person);
+  t.is((await elsewhere('GET', '/v1/session')).status, 401);
+  t.like((await person.call('GET', '/v1/session')).json, { user: { totp_enabled: true, recovery_codes_left: 10 } });
+  t.is((await person.call('POST', '/v1/user/totp', { password: PASSWORD })).status, 409);
+
+  const [email, password] = [person.email, PASSWORD];
+  const asked = await signIn(api, { email, password });
+  t.deepEqual([asked.status, asked.json['code_required']], [401, true]);
+  t.is(cookieOf(asked), null);
+  t.is((await signIn(api, { email, password: 'wrong' })).json['code_required'], undefined, 'who does not know the password is not told of it');
+  // The first of them turned the factor on.
+  for (const code of [totpCode(secret, STEP - 1), totpCode(secret, STEP + 40), '000000', 'no code at all']) t.is((await signIn(api, { email, password, code })).status, 401, code);
+  // A clock that runs fast by one step may not use its code of now afterwards.
+  const next = totpCode(secret, STEP + 1);
+  const both = await Promise.all([signIn(api, { email, password, code: `${next.slice(0, 3)} ${next.slice(3)}` }), signIn(api, { email, password, code: next })]);
+  t.deepEqual(both.map(({ status }) => status).toSorted(), [201, 401]);
+  t.is((await signIn(api, { email, password, code: totpCode(secret, STEP) })).status, 401);
+
+  const [first = '', second = '', third = '', fourth = ''] = recovery;
+  const used = await Promise.all([first, first, first.toUpperCase()].map((code) => signIn(api, { email, password, code })));
+  t.deepEqual(used.map(({ status }) => status).toSorted(), [201, 401, 401]);
+  t.is((await person.call('DELETE', '/v1/user/totp', { password: 'wrong', code: second })).status, 400);
+  t.is((await person.call('DELETE', '/v1/user/totp', { password, code: first })).status, 400);
+  t.like((await person.call('GET', '/v1/session')).json, { user: { totp_enabled: true, recovery_codes_left: 9 } }, 'a code beside a wrong password is not used up');
+
+  const renewed = (await person.call('POST', '/v1/user/recovery-codes', { password, code: second })).json['recovery_codes'] as string[];
+  t.is(new Set([...renewed, ...recovery]).size, 20);
+  t.is((await signIn(api, { email, password, code: third })).status, 401);
+  t.is((await person.call('DELETE', '/v1/user/totp', { password, code: fourth })).status, 400);
+  t.is((await person.call('DELETE', '/v1/user/totp', { password, code: renewed[0] })).status, 200);
+  t.is((await signIn(api, { email, password })).status, 201);
+  t.is((await signIn(api, { email, password, code: renewed[1] })).status, 201, 'where there is none, none is asked for');
+});
+
+test.serial('who knows the password cannot try codes for as long as they like, also with pauses in which they send none', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  await turnOn(t, person);
+  await api.database.pool.query('DELETE FROM rate_limits');
+  const [email, password] = [person.email, PASSWORD];
+  for (let count = 0; count < 10; count += 1) {
+    t.is((await signIn(api, { email, password })).json['code_required'], true);
+    t.is((await signIn(api, { email, password, code: '000000' })).status, 401);
+  }
+  t.is((await signIn(api, { email, password })).status, 429);
+});
+
+test.serial('a secret that waits for its first code asks nobody for one, and a code of one that was replaced is none', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const begin = async () => String((await person.call('POST', '/v1/user/totp', { password: PASSWORD })).json['secret']);
+  const [replaced, secret] = [await begin(), await begin()];
+  t.not(replaced, secret);
+  t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 201);
+  t.is((await person.call('POST', '/v1/user/totp/confirm', { code: totpCode(replaced, STEP) })).status, 400);
+  t.is((await person.call('POST', '/v1/user/totp/confirm', { code: totpCode(secret, STEP) })).status, 200);
+  t.is((await person.call('POST', '/v1/user/totp/confirm', { code: totpCode(secret, STEP) })).status, 409);
+});
+
+test.serial('a viewer reads and sees to their own account, and changes nothing else', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const [viewer, editor] = [await addPerson(api, account.tenantId, { role: 'viewer' }), await addPerson(api, account.tenantId, { role: 'editor' })];
+  t.is((await viewer.call('GET', '/v1/monitors')).status, 200);
+  const refused = await viewer.call('POST', '/v1/monitors', { name: 'x' });
+  t.is(refused.status, 403);
+  t.is(refused.json['error'], 'your role viewer does not allow changes: ask an owner of the account');
+  t.is((await editor.call('POST', '/v1/monitors', { name: 'x' })).status, 201);
+  t.is((await viewer.call('PATCH', '/v1/user', { name: 'Vera', theme: 'dark' })).status, 200);
+  t.like((await viewer.call('GET', '/v1/session')).json, { user: { name: 'Vera', theme: 'dark', role: 'viewer' } });
+  for (const [body, problem] of [[{}, /^the body must be an object with name, theme or both/], [{ name: 5 }, /name/], [{ theme: 'pink' }, /theme/], [{ role: 'owner' }, /role is not a known field/], [{ name: 'x'.repeat(256) }, /name/]] as const) {
+    const answer = await viewer.call('PATCH', '/v1/user', body);
+    t.is(answer.status, 400, answer.text);
+    t.regex(String(answer.json['error']), problem);
+  }
+  // What the role allows now is what counts, and not what it allowed at the sign-in.
+  await api.database.pool.query(`UPDATE users SET role = 'viewer' WHERE id = $1`, [editor.user.id]);
+  t.is((await editor.call('POST', '/v1/monitors', { name: 'x' })).status, 403);
+});
+
+test.serial('a session is written once a minute and ends after a fortnight without a request, or after 90 days', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const { pool } = api.database;
+  const seen = async () => (await pool.query<{ last_seen_at: number }>('SELECT last_seen_at FROM sessions WHERE id = $1', [person.sessionId])).rows[0]?.last_seen_at ?? 0;
+  const age = async (column: string, seconds: number) => void (await pool.query(`UPDATE sessions SET ${column} = $2 WHERE id = $1`, [person.sessionId, Math.floor(NOW_MS / 1000) - seconds]));
+  await age('last_seen_at', 50);
+  const before = await seen();
+  await person.call('GET', '/v1/session');
+  t.is(await seen(), before);
+  await age('last_seen_at', 14 * 86_400 - 60);
+  t.is((await person.call('GET', '/v1/session')).status, 200);
+  t.true((await seen()) > before, 'and with that it is seen');
+  await age('last_seen_at', 14 * 86_400);
+  t.is((await person.call('GET', '/v1/session')).status, 401);
+  await age('last_seen_at', 0);
+  await age('created_at', 90 * 86_400);
+  t.is((await person.call('GET', '/v1/session')).status, 401);
+});
+
+test.serial('what is in a cookie, a password, a code or the secret of codes stands in no row and in no log', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const { secret, recovery } = await turnOn(t, person);
+  const signedIn = await signIn(api, { email: person.email, password: PASSWORD, code: recovery[0] });
+  const cookie = (cookieOf(signedIn) ?? '').replace('spotcheck=', '');
+  await signIn(api, { email: person.email, password: 'a-mistyped-password', code: recovery[1] });
+  await signIn(api, { email: PASSWORD, password: PASSWORD });
+  await api.anonymous('POST', '/v1/session', `{"email":"x","password":"${PASSWORD}`, { Cookie: `spotcheck=${cookie}` });
+  await pageOf(api, signedIn)('POST', '/v1/user/password', { current: PASSWORD, new: PASSWORD });
+  const secrets = [PASSWORD, 'a-mistyped-password', secret, cookie, String(signedIn.json['csrf_token']), ...recovery, ...recovery.map((code) => code.replaceAll('-', ''))];
+  const rows = await listRows(api);
+  t.true(rows.some((row) => row.startsWith('recovery_codes ')) && rows.some((row) => row.startsWith('sessions ')));
+  t.deepEqual(secrets.filter((one) => rows.some((row) => row.includes(one))), []);
+  t.true(logLines.length > 100);
+  t.deepEqual(secrets.filter((one) => logLines.some((line) => line.includes(one))), []);
+});
+
+/** Turns the second factor of a person on, with the code of the step before. */
+async function turnOn(t: ExecutionContext<{ api: ApiServer }>, { call, password, email }: Person): Promise<{ secret: string; recovery: string[] }> {
+  const begun = await call('POST', '/v1/user/totp', { password });
+  const { secret, otpauth_url: url, qr_svg: picture } = begun.json as { secret: string; otpauth_url: string; qr_svg: string };
+  t.is(new URL(url).searchParams.get('secret'), secret);
+  t.true(decodeURIComponent(url).includes(email));
+  t.regex(picture, /^<svg [\s\S]*<\/svg>$/);
+  t.is(begun.headers.get('cache-control'), 'no-store');
+  const confirmed = await call('POST', '/v1/user/totp/confirm', { code: totpCode(secret, STEP - 1) });
+  t.is(confirmed.status, 200, confirmed.text);
+  return { secret, recovery: confirmed.json['recovery_codes'] as string[] };
+}

@@ -1,0 +1,109 @@
+import test from 'ava';
+import { Failure } from '../../console/client/failure.ts';
+import { secondsToNextLook, worstDetectionSeconds } from '../../console/forms/detection.ts';
+import { defaultsOf, MIN_INTERVAL } from '../../console/forms/monitor-defaults.ts';
+import { AGENT_CHECKED, emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
+import { suggestName } from '../../console/forms/name.ts';
+import { problemsOf } from '../../console/forms/problems.ts';
+import { describeDown, latestNotice, sayDuration } from '../../console/forms/sentences.ts';
+import { VENDORS } from '../../console/forms/vendors.ts';
+import { MODE_WORDS, OP_WORDS, OPS, RECORDS, SOURCES, TYPE_ORDER } from '../../console/forms/words.ts';
+import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/dns/records.ts';
+import { ASSERTION_OPS, OPS_BY_SOURCE } from '../../core/http/assertions.ts';
+import * as core from '../../core/monitor-defaults.ts';
+import { readMonitorCreate } from '../../core/monitor-input/read.ts';
+import { AGENT_CHECKED_TYPES, ASSERTION_SOURCES, MONITOR_TYPES, type MonitorType } from '../../core/monitor.ts';
+import { PLAN_LIMITS } from '../../core/plans.ts';
+import { recheckAfterMs } from '../../core/recheck.ts';
+import * as catalogue from '../../core/vendor/catalogue.ts';
+import { CONTEXT } from '../core/monitor-input/context.ts';
+
+const draftWith = (type: MonitorType, part: Partial<Draft> = {}): Draft => ({ ...emptyDraft(type), ...part });
+
+test('what the form shows for empty fields is what the service fills in', (t) => {
+  for (const type of MONITOR_TYPES) {
+    for (const [plan, { minIntervalSeconds }] of Object.entries(PLAN_LIMITS)) {
+      t.is(MIN_INTERVAL[plan as keyof typeof MIN_INTERVAL], minIntervalSeconds);
+      for (const interval of ['', '90', '7200']) {
+        const shown = defaultsOf(draftWith(type, { interval }), { minInterval: minIntervalSeconds, sharedPlaces: 3 });
+        const seconds = interval === '' ? shown.interval : Number(interval);
+        const standard = core.defaultsOf(type, minIntervalSeconds);
+        t.deepEqual(
+          { ...shown, method: shown.method || null, expectedStatus: shown.expectedStatus || null, grace: type === 'heartbeat' ? shown.grace : null, warnDays: type === 'domain' ? shown.warnDays : 30 },
+          {
+            interval: standard.intervalSeconds,
+            timeout: core.defaultTimeoutMs(seconds),
+            method: standard.method,
+            expectedStatus: standard.expectedStatus,
+            failures: standard.downAfterFailures,
+            successes: standard.upAfterSuccesses,
+            quorum: core.defaultDownMinSources(type, 3),
+            grace: core.defaultGraceSeconds(type, seconds),
+            warnDays: core.DEFAULT_WARN_DAYS,
+          },
+        );
+      }
+    }
+  }
+});
+
+test('the form offers what the service takes: types, vendors, conditions and records, with examples that are some', (t) => {
+  t.deepEqual(TYPE_ORDER.toSorted(), MONITOR_TYPES.toSorted());
+  t.deepEqual(AGENT_CHECKED, AGENT_CHECKED_TYPES);
+  t.deepEqual(Object.fromEntries(VENDORS), Object.fromEntries(catalogue.VENDORS.map(({ id, name }) => [id, name])));
+  t.deepEqual(Object.keys(SOURCES).toSorted(), ASSERTION_SOURCES.toSorted());
+  t.deepEqual(Object.keys(OP_WORDS).toSorted(), ASSERTION_OPS.toSorted());
+  for (const source of ASSERTION_SOURCES) t.deepEqual(OPS[source].toSorted(), OPS_BY_SOURCE[source].toSorted(), source);
+  t.deepEqual(Object.keys(MODE_WORDS).toSorted(), DNS_MODES.toSorted());
+  t.deepEqual(Object.keys(RECORDS).toSorted(), DNS_RECORD_TYPES.toSorted());
+  for (const type of DNS_RECORD_TYPES) t.true(parseDnsRecord(type, RECORDS[type]).ok, type);
+});
+
+test('the next look after a failure comes as soon as it does in the service', (t) => {
+  for (const intervalSeconds of [1, 2, 3, 10, 30, 60, 3600]) {
+    const again = recheckAfterMs({ state: null, rule: { downAfterFailures: 3, upAfterSuccesses: 1, intervalSeconds } }, { verdict: 'down', dueAtMs: 0 } as Parameters<typeof recheckAfterMs>[1]);
+    t.is(secondsToNextLook({ type: 'http', intervalSeconds, timeoutMs: 1 }), again === null ? intervalSeconds : again / 1000, String(intervalSeconds));
+  }
+  t.is(secondsToNextLook({ type: 'vendor', intervalSeconds: 120, timeoutMs: 1 }), 120);
+  t.is(worstDetectionSeconds({ type: 'http', intervalSeconds: 60, timeoutMs: 10_000, failures: 2 }), 90);
+  t.is(worstDetectionSeconds({ type: 'http', intervalSeconds: 10, timeoutMs: 5000, failures: 3 }), 26);
+});
+
+test('sentences follow what is chosen', (t) => {
+  const three = { minInterval: 1, sharedPlaces: 3 };
+  t.is(describeDown(draftWith('http'), three), 'Down when 2 of 3 places agree, each after 2 failed checks in a row.');
+  t.is(describeDown(draftWith('http', { quorum: '3' }), three), 'Down when all 3 places see 2 failed checks in a row: what only some of them see makes it degraded.');
+  t.is(describeDown(draftWith('tcp', { sources: ['a'], failures: '1' }), three), 'Down when its one place sees one failed check.');
+  t.is(describeDown(draftWith('dns'), three), 'Down after 2 failed checks in a row.');
+  t.is(describeDown(draftWith('http', { failures: 'x' }), three), null);
+  t.is(latestNotice(draftWith('http'), three), 90);
+  t.is(latestNotice(draftWith('heartbeat', { interval: '86400', grace: '0' }), three), 86_400);
+  t.is(latestNotice(draftWith('http', { interval: 'x' }), three), null);
+  t.deepEqual([90, 3600, 103_680, 0].map(sayDuration), ['1 min 30 s', '1 h', '1 d 4 h 48 min', '0 s']);
+  t.deepEqual([suggestName({ type: 'http', target: 'https://a.example/' }), suggestName({ type: 'http', target: 'https://a.example:8080/b?c' }), suggestName({ type: 'tcp', target: 'a.example:25' }), suggestName({ type: 'vendor', target: 'github' })], ['a.example', 'a.example:8080/b', 'a.example:25', 'GitHub']);
+});
+
+/** What the service answers to a body, as the form shows it. */
+function problems(body: unknown, draft = emptyDraft('http')) {
+  const read = readMonitorCreate(body, CONTEXT);
+  if (read.ok) throw new Error('The service takes it');
+  return problemsOf(new Failure(read.problems.map(({ message }) => message).join('; '), { status: 400 }), draft);
+}
+
+test("the service's own sentences stand at their fields, without the names that labels say already", (t) => {
+  t.deepEqual(problems({ name: 'x', target: 'a b', interval_seconds: 10, timeout_ms: 10_000, down_min_sources: 4 }), {
+    byField: {
+      target: 'Must be a URL with http or https, such as https://example.com/health, for http monitors, got "a b"',
+      timeout_ms: 'Must be less than interval_seconds x 1000 (10000), got 10000',
+      down_min_sources: 'Must be a whole number from 1 to 3 (the number of its agents), got 4',
+    },
+    rest: [],
+  });
+  t.deepEqual(problems({ name: 'x', type: 'vendor', target: 'githup' }, emptyDraft('vendor')).byField, {
+    target: 'Must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got "githup"; did you mean github?',
+  });
+  t.deepEqual(problems({ name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'contains', value: '' }, { source: 'json_body', op: 'exists' }] } }).byField, { 'check_spec.assertions[1]': 'Path is required for json_body' });
+  const headers = [{ name: 'a', value: '1', kind: 'plain', isStored: false }, { name: 'X-Bad', value: '\n', kind: 'secret', isStored: false }] as const;
+  t.deepEqual(problems({ name: 'x', check_spec: { request: { secretHeaders: { 'X-Bad': '\n' } } } }, draftWith('http', { request: { ...emptyDraft('http').request, headers } })).byField, { 'headers[1]': 'Must be a header value of Latin-1 characters without line breaks, got others' });
+  t.deepEqual(problemsOf(new Failure('this plan has 20 monitors at most; delete one', { status: 403, requestId: 'req_1' }), emptyDraft('http')), { byField: {}, rest: ['This plan has 20 monitors at most; delete one (request req_1)'] });
+});

@@ -1,0 +1,203 @@
+import test, { type ExecutionContext } from 'ava';
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { findBarriers, openPage, signIn, startBrowser } from '../helpers/browser.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { startService, type Service } from '../helpers/running-service.ts';
+import { startTarget, type Target } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
+
+type Story = { page: Page; service: Service; receiver: Receiver; target: Target };
+
+const PERSON = { email: 'admin@localhost', password: randomBytes(12).toString('base64url') };
+
+test('a webhook is connected, a monitor goes down, its incident is read, acknowledged and noted, and a delivery is sent again', async (t) => {
+  t.timeout(180_000);
+  const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([createTestDatabase(), startReceiver(t), startTarget(t), startBrowser(t)]);
+  const service = await startService(t, {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_PASSWORD: PERSON.password,
+    NODE_EXTRA_CA_CERTS: receiver.caFile,
+    PLAN_COUNT_LIMITS: 'false',
+    ALLOW_PRIVATE_NETWORK: 'true',
+    LOG_LEVEL: 'warn',
+  });
+  t.teardown(drop);
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  page.setDefaultTimeout(60_000);
+  const story = { page, service, receiver, target };
+  await page.goto('/channels');
+  await signIn(page, PERSON);
+
+  const secret = await connectWebhook(t, story);
+  const incident = await watchItGoDown(t, story);
+  await takeItOn(t, story);
+  await sendAgain(t, story);
+  await changeSecret(t, story, secret);
+  await recover(t, story, incident);
+  t.deepEqual(complaints, []);
+
+  await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
+  const phone = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
+  phone.page.setDefaultTimeout(60_000);
+  await lookOnly(t, phone.page, incident);
+  t.deepEqual(phone.complaints, []);
+});
+
+/** What does not take the test is told at the address; what does is stored, and its secret signed the test. */
+async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): Promise<string> {
+  await page.getByRole('heading', { name: 'Nobody is told yet' }).waitFor();
+  await page.getByRole('link', { name: 'New channel' }).click();
+  const address = page.getByRole('textbox', { name: 'Address' });
+  await address.fill(receiver.url);
+  await page.getByRole('textbox', { name: 'Name' }).fill('On call');
+  receiver.answer.status = 500;
+  await page.keyboard.press('Enter');
+  t.regex((await page.getByRole('alert').textContent()) ?? '', /^Test delivery failed: .*500/);
+  t.is(await address.getAttribute('aria-invalid'), 'true');
+  t.deepEqual(await findBarriers(page), []);
+
+  receiver.answer.status = 204;
+  await page.getByRole('button', { name: 'Test and create' }).click();
+  const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
+  const tested = receiver.received.at(-1);
+  t.is(tested?.headers['x-service-signature'], `sha256=${createHmac('sha256', secret).update(tested?.body ?? '').digest('hex')}`);
+  await page.getByRole('button', { name: 'Python' }).click();
+  t.regex((await page.getByLabel('Python code that verifies a delivery').textContent()) ?? '', /def is_from_spotcheck/);
+  t.deepEqual(await findBarriers(page), []);
+  // Whoever goes without having kept it is asked.
+  await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
+  await page.getByRole('dialog', { name: 'Have you kept the secret?' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('heading', { level: 1, name: 'On call' }).waitFor();
+  await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
+  return secret;
+}
+
+/** The list is open while it happens; gives back the incident's path. */
+async function watchItGoDown(t: ExecutionContext, { page, service, target, receiver }: Story): Promise<string> {
+  const { status } = await service.call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1, down_after_failures: 1 });
+  t.is(status, 201);
+  await until(() => receiver.received.some(({ event, json }) => event === 'monitor.up' && json['test'] !== true), { timeoutMs: 60_000 });
+  await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
+  await page.getByRole('heading', { name: 'No incident so far' }).waitFor();
+  target.health.status = 503;
+  const row = page.getByRole('region', { name: 'Open' }).getByRole('link', { name: /Shop/ });
+  await row.waitFor();
+  t.regex((await row.textContent()) ?? '', /Shop.*HTTP 503 instead of 2xx · local.*Down for/);
+  t.deepEqual(await findBarriers(page), []);
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Shop' }).waitFor();
+  return new URL(page.url()).pathname;
+}
+
+/** Reads it, says so, and writes a note, by keyboard where that is quicker. */
+async function takeItOn(t: ExecutionContext, { page }: Story): Promise<void> {
+  const evidence = page.getByRole('article');
+  t.regex((await evidence.textContent()) ?? '', /local.*HTTP 503.*status_503.*HTTP 503 instead of 2xx.*First byte.*headers.*ok/s);
+  await page.getByRole('row', { name: /On call.*Down.*Delivered/ }).waitFor();
+  await page.keyboard.press('a');
+  await page.getByRole('button', { name: 'Take back' }).waitFor();
+  await page.getByText(/looks after it$/).first().waitFor();
+  const text = page.getByRole('textbox', { name: 'Add a note' });
+  const notes = page.getByRole('list', { name: 'Notes' });
+  for (const note of ['Rolled back to 4.12.\n<b>Twice</b>', 'Wrong place']) {
+    await text.fill(note);
+    await page.keyboard.press('Control+Enter');
+    await notes.getByText(note.split('\n')[0] ?? '').waitFor();
+  }
+  t.regex((await notes.textContent()) ?? '', /<b>Twice<\/b>/);
+  await notes.getByRole('button', { name: 'Delete note' }).last().click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete note' }).click();
+  await notes.getByText('Wrong place').waitFor({ state: 'detached' });
+  t.is(await notes.getByRole('listitem').count(), 1);
+  t.deepEqual(await findBarriers(page), []);
+}
+
+/** From the incident to the record of the channel, where the same delivery goes out once more. */
+async function sendAgain(t: ExecutionContext, { page, receiver }: Story): Promise<void> {
+  const first = receiver.received.find(({ event }) => event === 'monitor.down');
+  const copies = () => receiver.received.filter(({ json }) => json['delivery_id'] === first?.json['delivery_id']);
+  t.is(copies().length, 1);
+  await page.getByRole('link', { name: 'On call' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Down' });
+  await dialog.getByText('HTTP 204').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await dialog.getByRole('button', { name: 'Send again' }).click();
+  await until(() => copies().length === 2);
+  await dialog.getByRole('heading', { name: '2 attempts' }).waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /Down.*Shop.*Delivered.*2 attempts/ }).waitFor();
+  await page.getByLabel('Outcome').selectOption({ label: 'Failed' });
+  await page.getByRole('heading', { name: 'No delivery matches' }).waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  receiver.answer.status = 400;
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  t.regex((await page.getByRole('alert').textContent()) ?? '', /Test delivery failed: .*400/);
+  receiver.answer.status = 204;
+  await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click();
+}
+
+/** The new secret is shown once, and the next test is signed with it; alerts go to a chosen monitor only. */
+async function changeSecret(t: ExecutionContext, { page, receiver }: Story, before: string): Promise<void> {
+  await page.getByRole('link', { name: 'Settings' }).last().click();
+  await page.getByRole('button', { name: 'Change secret' }).click();
+  await page.getByRole('dialog', { name: 'Change the signing secret?' }).getByRole('button', { name: 'Change secret' }).click();
+  const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
+  t.not(secret, before);
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('radio', { name: 'Chosen monitors' }).check();
+  await page.getByRole('checkbox', { name: /Shop/ }).check();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  const sent = receiver.received.length;
+  await page.keyboard.press('t');
+  const tested = await until(() => receiver.received[sent]);
+  t.is(tested.headers['x-service-signature'], `sha256=${createHmac('sha256', secret).update(tested.body).digest('hex')}`);
+}
+
+/** The page of the incident says by itself that it is over. */
+async function recover(t: ExecutionContext, { page, target }: Story, incident: string): Promise<void> {
+  await page.goto(incident);
+  await page.getByText(/^Down for/).waitFor();
+  target.health.status = 200;
+  await page.getByText(/^Was down for/).waitFor();
+  await page.getByText('It recovered').waitFor();
+  await page.getByRole('row', { name: /On call.*Up.*Delivered/ }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+}
+
+/** A viewer on a phone sees all of it, is offered nothing that changes it, and never has to scroll sideways. */
+async function lookOnly(t: ExecutionContext, page: Page, incident: string): Promise<void> {
+  await page.goto(incident);
+  await signIn(page, PERSON);
+  const offers = page.getByRole('button', { name: /Acknowledge|Take back|Delete|Add note|Send|Switch|Change|Save/ });
+  const places: readonly [path: string, shows: string][] = [
+    [incident, 'Rolled back to 4.12.'],
+    ['/incidents?status=resolved', 'HTTP 503 instead of 2xx'],
+    ['/channels', 'On call'],
+    ['/agents', 'Run by this service'],
+  ];
+  for (const [path, shows] of places) {
+    await page.goto(path);
+    await page.getByText(shows).first().waitFor();
+    t.is(await offers.count(), 0, path);
+    t.is(await page.evaluate('Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)'), 360, `${path} fits`);
+    t.deepEqual(await findBarriers(page), [], path);
+  }
+  await page.goto('/channels/new');
+  await page.getByRole('heading', { name: 'You may only look' }).waitFor();
+  await page.goto('/channels');
+  await page.getByRole('link', { name: /On call/ }).click();
+  await page.getByRole('row', { name: /Up.*Shop/ }).first().waitFor();
+  t.is(await offers.count(), 0, 'a channel');
+  await page.getByRole('link', { name: 'Settings' }).last().click();
+  await page.getByText('Alerts of one chosen monitor go there.', { exact: false }).waitFor();
+  t.is(await offers.count(), 0, 'its settings');
+}

@@ -1,0 +1,134 @@
+import anyTest, { type TestFn } from 'ava';
+import type { Page } from 'playwright-core';
+import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { until } from '../helpers/until.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+/** Goes on by Tab until what has the keyboard is called so. */
+async function tabTo(page: Page, name: RegExp): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press('Tab');
+    const called = String(await page.evaluate('(document.activeElement.labels?.[0] ?? document.activeElement).textContent'));
+    if (name.test(called)) return;
+  }
+  throw new Error(`Tab does not lead to ${name}`);
+}
+
+const opened = (page: Page) => page.evaluate('[...document.querySelectorAll("details")].forEach((fold) => { fold.open = true; })');
+
+test.serial('a web page is watched by the keyboard alone, and what the service refuses is said at its field', async (t) => {
+  const { browser, service, person } = t.context;
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/monitors/new');
+  await signIn(page, person);
+  const target = page.getByLabel('URL', { exact: true });
+  await target.and(page.locator(':focus')).waitFor();
+  await page.keyboard.type('shop.example');
+  await page.keyboard.press('Enter');
+  const problem = page.locator('form').getByRole('alert').filter({ hasText: 'Must be a URL with http or https' });
+  await problem.waitFor();
+  t.is(await target.getAttribute('aria-invalid'), 'true');
+  const described = await target.evaluate((input) => input.ownerDocument.getElementById(input.getAttribute('aria-describedby') ?? '')?.textContent);
+  t.regex(described ?? '', /^Must be a URL.*got "shop\.example"$/);
+  await target.and(page.locator(':focus')).waitFor();
+
+  await page.keyboard.press('Home');
+  await page.keyboard.type('http://127.0.0.1:1/');
+  await tabTo(page, /^Name$/);
+  await page.keyboard.type('Shop');
+  await tabTo(page, /^Check every$/);
+  await page.keyboard.type('2');
+  await tabTo(page, /^Thresholds/);
+  await page.keyboard.press('Enter');
+  await tabTo(page, /^Timeout/);
+  await page.keyboard.type('soon');
+  await page.keyboard.press('Enter');
+  await page.getByText('Must be a whole number from 1 to 10000, got "soon"').waitFor();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('2500');
+  await tabTo(page, /^Try it$/);
+  await page.keyboard.press('Enter');
+  await page.getByText('It would be down').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await tabTo(page, /^Create monitor$/);
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/monitors\/mon_/);
+  const { json } = await service.call('GET', new URL(page.url()).pathname);
+  const { name, target: watched, interval_seconds, timeout_ms, down_after_failures } = json;
+  t.deepEqual({ name, watched, interval_seconds, timeout_ms, down_after_failures }, { name: 'Shop', watched: 'http://127.0.0.1:1/shop.example', interval_seconds: 120, timeout_ms: 2500, down_after_failures: 2 });
+  t.deepEqual(complaints, []);
+});
+
+test.serial('an edit keeps secrets unless they are replaced, is saved once, and is not lost by leaving', async (t) => {
+  const { browser, service, person } = t.context;
+  const request = { headers: { Accept: '*/*' }, secretHeaders: { 'X-Key': 's3cret' }, auth: { type: 'bearer', token: 's3cret' } };
+  const { json } = await service.call('POST', '/monitors', { name: 'Till', target: 'http://127.0.0.1:1/', interval_seconds: 3600, check_spec: { request } });
+  const path = `/monitors/${String(json['id'])}`;
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  const patches: unknown[] = [];
+  page.on('request', (sent) => sent.method() === 'PATCH' && patches.push(sent.postDataJSON()));
+  await page.goto('/incidents');
+  await signIn(page, person);
+  // There is a way back within the console then.
+  await page.evaluate(`history.pushState(null, '', '${path}/edit'); dispatchEvent(new PopStateEvent('popstate'))`);
+  await page.getByLabel('Name', { exact: true }).fill('Till 1');
+  t.false((await page.content()).includes('s3cret'));
+
+  await page.getByRole('link', { name: 'Incidents' }).first().click();
+  await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.evaluate('history.back()');
+  await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Cancel' }).click();
+  t.is(new URL(page.url()).pathname, `${path}/edit`);
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Till 1');
+  await opened(page);
+  t.deepEqual(await findBarriers(page), []);
+
+  await page.getByRole('button', { name: 'Save changes' }).dblclick();
+  await page.waitForURL((url) => url.pathname === path);
+  const kept = { headers: { Accept: '*/*' }, preserveSecretHeaders: true, auth: { type: 'bearer' } };
+  t.deepEqual(patches, [{ name: 'Till 1', check_spec: { request: kept } }]);
+
+  await page.goto(`${path}/edit`);
+  await page.getByRole('button', { name: 'Replace the value of X-Key' }).click();
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.getByText('X-Key needs its value').waitFor();
+  await page.getByLabel('Secret value of X-Key').fill('new');
+  await page.getByLabel('Secret value of X-Key').press('Control+Enter');
+  await page.waitForURL((url) => url.pathname === path);
+  const { preserveSecretHeaders: _, ...rest } = kept;
+  t.deepEqual(patches.slice(1), [{ check_spec: { request: { ...rest, secretHeaders: { 'X-Key': 'new' } } } }]);
+  const read = await service.call('GET', path);
+  t.deepEqual(read.json['check_spec'], { request: { headers: { Accept: '*/*' }, secretHeaderNames: ['X-Key'], auth: { type: 'bearer' } } });
+  t.deepEqual(complaints, []);
+});
+
+test.serial('every type fits a phone, and a heartbeat shows where its job reports', async (t) => {
+  const { browser, service, person } = t.context;
+  const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
+  await page.goto('/monitors/new?type=dns');
+  await signIn(page, person);
+  await page.getByRole('button', { name: 'Add rule' }).click();
+  t.deepEqual(await findBarriers(page), []);
+  for (const type of ['TCP port', 'Ping', 'Domain expiry', 'Vendor status', 'UDP service', 'DNS records', 'Web page or API', 'Job or cron']) {
+    await page.getByRole('radio', { name: type }).check();
+    await opened(page);
+    t.is(await page.evaluate('document.querySelector("main").scrollWidth'), 360, `${type} is no wider than the screen`);
+  }
+  await page.getByLabel('Name', { exact: true }).fill('Backup');
+  await page.getByLabel('Unit of a ping is expected every').selectOption('days');
+  await page.getByLabel('A ping is expected every', { exact: true }).fill('1');
+  await page.getByText('1 d 4 h 48 min after its last ping').and(page.locator(':visible')).waitFor();
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+  await page.getByRole('heading', { name: 'Backup waits for its first ping' }).waitFor();
+  const address = (await page.getByLabel('Ping address', { exact: true }).textContent()) ?? '';
+  t.is((await fetch(address)).status, 200);
+  t.deepEqual(await findBarriers(page), []);
+  t.is(await page.evaluate('document.querySelector("main").scrollWidth'), 360);
+  await page.getByRole('link', { name: 'Go to the monitor' }).click();
+  await page.waitForURL(/\/monitors\/mon_/);
+  await until(async () => (await service.call('GET', new URL(page.url()).pathname)).json['status'] === 'up');
+  t.deepEqual(complaints, []);
+});

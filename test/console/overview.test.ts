@@ -1,0 +1,115 @@
+import anyTest, { type TestFn } from 'ava';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { until } from '../helpers/until.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+/** As many as make the list scroll; the names come out in no order. */
+const MONITORS = 120;
+
+test.serial('who comes first signs in with the password of the first start, and is led to the first monitor', async (t) => {
+  const { browser, service, person } = t.context;
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/incidents?status=open');
+  await page.getByLabel('E-mail').fill(person.email);
+  await page.getByLabel('Password').fill('not this one');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  t.regex((await page.getByRole('alert').textContent()) ?? '', /password/);
+  await signIn(page, person);
+  t.is(new URL(page.url()).pathname + new URL(page.url()).search, '/incidents?status=open', 'it goes on where it was going');
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Nothing is watched yet' }).waitFor();
+  await page.getByRole('button', { name: person.email }).click();
+  await page.getByRole('radio', { name: 'Dark' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Password').waitFor();
+  t.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
+  t.deepEqual(complaints, []);
+});
+
+test.serial('the overview shows thousands as dozens, what is down first, and finds by words, status and keys', async (t) => {
+  const { browser, service, person } = t.context;
+  const settings = Array.from({ length: MONITORS }, (_, index) => ({ name: `Shop ${(index * 37) % MONITORS}`, target: `127.0.0.1:${index + 1}`, type: 'tcp', interval_seconds: 3600 }));
+  const created = await Promise.all(settings.map((body) => service.call('POST', '/monitors', body)));
+  const ids = created.map(({ json }) => String(json['id']));
+  await withClient(t.context.databaseUrl, async (client) => {
+    await client.query(`UPDATE monitors SET enabled = false, state = 'up'`);
+    await client.query(`UPDATE monitors SET state = 'down' WHERE id = $1`, [ids[7]]);
+    await client.query(
+      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
+       SELECT 'inc_1', tenant_id, id, name, 'down', 'connection refused <b>', '{local}', $2, $2 FROM monitors WHERE id = $1`,
+      [ids[7], Date.now() - 300_000],
+    );
+  });
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/');
+  await signIn(page, person);
+  await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
+  const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
+  const first = rows.first();
+  t.regex((await first.textContent()) ?? '', /Down for 5 min.*connection refused <b>/);
+  t.is(await first.getAttribute('aria-setsize'), String(MONITORS));
+  t.true((await rows.count()) < 40, 'what is out of sight is not in the page');
+  await page.getByRole('img', { name: /days|No uptime/ }).first().waitFor();
+
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await page.keyboard.press('k');
+  t.is(await page.evaluate('document.activeElement.getAttribute("href")'), `/monitors/${ids[7]}`);
+  for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('j');
+  const focused = page.locator('main a:focus');
+  await focused.waitFor();
+  t.true(await focused.evaluate((link) => link.getBoundingClientRect().bottom <= link.ownerDocument.documentElement.clientHeight), 'the keyboard takes the list along');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/monitors\/mon_/);
+  const left = await page.evaluate('document.activeElement.tagName');
+  t.is(left, 'MAIN', 'after going elsewhere the keyboard is at the page');
+  await page.goBack();
+  await focused.waitFor();
+  t.true(await page.locator('main').evaluate((main) => main.scrollTop > 0), 'coming back it is where it was left');
+
+  await page.keyboard.press('/');
+  await page.keyboard.type('shop 117');
+  await page.waitForURL(/q=shop/);
+  const found = settings.filter(({ name, target }) => `${name} ${target}`.includes('117')).length;
+  await until(async () => (await rows.count()) === found);
+  await page.getByRole('searchbox').fill('nothing like it');
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await page.getByRole('button', { name: 'Down 1' }).click();
+  await until(async () => (await rows.count()) === 1);
+  await page.getByRole('button', { name: /^All/ }).click();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
+
+test.serial('it fits a phone in the dark, and shows a change without being asked', async (t) => {
+  const { browser, service, person } = t.context;
+  const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
+  await page.goto('/?status=down');
+  await signIn(page, person);
+  await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
+  t.is(await page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing is wider than the screen');
+  t.deepEqual(await findBarriers(page), []);
+  await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE monitors SET state = 'up'`));
+  await page.getByRole('heading', { level: 1, name: `All ${MONITORS} are up` }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test.serial('what the policy forbids is refused by the browser, and told', async (t) => {
+  const { browser, service } = t.context;
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/');
+  await page.getByLabel('E-mail').waitFor();
+  await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<p style="color: red">red</p><img src="https://elsewhere.example/a.png">')`);
+  const told = await until(() => complaints.length >= 2 && complaints.join('\n'));
+  t.regex(told, /inline style/);
+  t.regex(told, /elsewhere\.example/);
+});

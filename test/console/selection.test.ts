@@ -1,0 +1,54 @@
+import test from 'ava';
+import { countStatuses, select, summarise } from '../../console/pages/overview/selection.ts';
+
+type Monitor = Parameters<typeof select>[0][number];
+
+const ALL = { status: '', type: '', text: '', sort: '' };
+
+let made = 0;
+const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
+  made += 1;
+  return {
+    id: `mon_${String(made).padStart(4, '0')}`, name, type: 'http', target: 'https://shop.example', interval_seconds: 60, timeout_ms: 1000, method: 'GET', expected_status: '2xx', body_match: null,
+    follow_redirects: 1, down_after_failures: 2, up_after_successes: 1, down_min_sources: 1, heartbeat_grace_seconds: null, sla_target: null, status: 'up', enabled: 1, created_at: made, updated_at: made, ...settings,
+  };
+};
+const incidents = (started: Record<string, number>) => new Map(Object.entries(started).map(([id, at]) => [id, { started_at: at } as never]));
+const namesOf = (monitors: readonly Monitor[]) => monitors.map(({ name }) => name);
+
+test('what needs a person comes first, of that what happened last, and the rest by name with its numbers as numbers', (t) => {
+  const rows = [monitor('Shop 10'), monitor('paused', { status: 'paused' }), monitor('shop 9'), monitor('old', { status: 'down' }), monitor('new', { status: 'down' }), monitor('slow', { status: 'degraded' }), monitor('Äpfel'), monitor('draft', { status: 'pending' })];
+  const started = incidents({ [rows[3]?.id ?? '']: 100, [rows[4]?.id ?? '']: 200 });
+  t.deepEqual(namesOf(select(rows, ALL, started)), ['new', 'old', 'slow', 'draft', 'Äpfel', 'shop 9', 'Shop 10', 'paused']);
+  t.deepEqual(namesOf(select(rows, { ...ALL, sort: 'newest' }, started))[0], 'draft');
+  t.deepEqual(namesOf(select(rows, { ...ALL, sort: 'no such order' }, started))[0], 'new');
+});
+
+test('every word that is looked for is in the name, target or type, without case and accents', (t) => {
+  const rows = [monitor('Café API'), monitor('Other', { type: 'tcp', target: 'cafe.example:5432' }), monitor('Shop')];
+  const found = (text: string) => namesOf(select(rows, { ...ALL, text }, new Map()));
+  t.deepEqual(found(' CAFE '), ['Café API', 'Other']);
+  t.deepEqual(found('tcp cafe'), ['Other']);
+  t.deepEqual(found('nothing'), []);
+  t.deepEqual(namesOf(select(rows, { ...ALL, type: 'tcp' }, new Map())), ['Other']);
+});
+
+test('a few words say how it is', (t) => {
+  const say = (...statuses: Monitor['status'][]) => summarise(countStatuses(statuses.map((status) => monitor('a', { status }))));
+  t.is(say(), 'Monitors');
+  t.is(say('up'), 'The one monitor is up');
+  t.is(say('up', 'up'), 'All 2 are up');
+  t.is(say('up', 'down', 'degraded', 'down'), '2 down, 1 degraded');
+  t.is(say('up', 'paused'), '1 of 2 are up, none is down');
+  t.is(say('paused', 'paused'), 'All 2 are paused');
+  t.is(say('pending', 'paused'), 'Nothing is known yet');
+});
+
+test('five thousand are chosen and ordered within a frame', (t) => {
+  const rows = Array.from({ length: 5000 }, (_, index) => monitor(`Shop ${(index * 2477) % 5000}`, { status: index % 97 === 0 ? 'down' : 'up' }));
+  select(rows, ALL, new Map());
+  const before = process.cpuUsage();
+  for (let times = 0; times < 10; times += 1) select(rows, { ...ALL, text: 'shop' }, new Map());
+  const { user, system } = process.cpuUsage(before);
+  t.true((user + system) / 10_000 < 50, `${(user + system) / 10_000} ms`);
+});

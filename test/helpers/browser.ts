@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Ending } from './program.ts';
+
+/** A page of a person of its own, with all that went wrong in it: errors, refusals of its Content-Security-Policy, and requests to other hosts. */
+export type OpenPage = { page: Page; complaints: readonly string[] };
+
+export type PageOptions = {
+  /** Where the console is served. */
+  url: string;
+  size?: keyof typeof SIZES;
+  colorScheme?: 'light' | 'dark';
+};
+
+/** A phone is touched, and has no scroll bars that take room. */
+const SIZES = {
+  desktop: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
+} as const;
+
+/** As few processes as will do, nothing of its own over the network, and no sandbox: tests run as root too, and open our own page alone. */
+const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+
+/** Debian's place; others say theirs. */
+const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+
+const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
+
+/** What the browser itself says of answers that are no good ones: pages deal with those. */
+const OF_ANSWERS = /^Failed to load resource/;
+
+/** Starts a browser for a test, or for those of a file together. */
+export async function startBrowser(t: Ending): Promise<Browser> {
+  if (!existsSync(CHROMIUM)) throw new Error(`There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium; elsewhere set CHROMIUM_PATH)`);
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+/** Opens an empty page as somebody who was never there; paths then lead to the console. */
+export async function openPage(t: Ending, browser: Browser, { url, size = 'desktop', colorScheme = 'light' }: PageOptions): Promise<OpenPage> {
+  const context = await browser.newContext({ ...SIZES[size], colorScheme, baseURL: url, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC' });
+  t.teardown(() => context.close());
+  const complaints: string[] = [];
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
+  // What the policy refuses is told as an error too.
+  page.on('console', (message) => message.type() === 'error' && !OF_ANSWERS.test(message.text()) && complaints.push(message.text()));
+  page.on('request', (request) => {
+    const { origin, protocol } = new URL(request.url());
+    if (protocol !== 'data:' && origin !== new URL(url).origin) complaints.push(`asks another host: ${request.url()}`);
+  });
+  return { page, complaints };
+}
+
+/** Fills in the sign-in page that is shown, and waits until it is gone. */
+export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
+}
+
+/** What keeps people from using the page as it is now: axe-core's serious and critical findings, one line each. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(await readFile(AXE, 'utf8'));
+  // In the page, where types of this side do not reach.
+  const violations = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)')) as { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, help, nodes }) => nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}: ${failureSummary}`));
+}

@@ -1,0 +1,61 @@
+import type { ExecutionContext } from 'ava';
+import { request } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { until } from './until.ts';
+
+/** An event as it came, and when (milliseconds of `performance.now`). */
+export type LiveEvent = { event: string; data: Record<string, unknown>; id: string; atMs: number };
+
+/** A stream of events while it is read. */
+export type LiveStream = {
+  headers: IncomingHttpHeaders;
+  events: LiveEvent[];
+  /** Lines that are no part of an event: comments, and how long to wait before coming back. */
+  asides: string[];
+  isEnded: () => boolean;
+  /** Waits for an event that holds all of this, from those that came before the call on. */
+  next: (event: string, data?: Record<string, unknown>) => Promise<LiveEvent>;
+  close: () => void;
+};
+
+/** Opens the stream of an installation and waits until nothing is missed any more; it ends with the test. */
+export async function openLiveStream(t: ExecutionContext, url: string, headers: Record<string, string>): Promise<LiveStream> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const asking = request(`${url}/v1/live`, { headers, agent: false }, resolve);
+    asking.once('error', reject);
+    asking.end();
+    t.teardown(() => asking.destroy());
+  });
+  if (answer.statusCode !== 200) throw new Error(`the stream was answered with ${answer.statusCode}`);
+  const stream = readEvents(answer);
+  await until(() => stream.events.length > 0);
+  return stream;
+}
+
+function readEvents(answer: IncomingMessage): LiveStream {
+  const events: LiveEvent[] = [];
+  const asides: string[] = [];
+  let isEnded = false;
+  let rest = '';
+  answer.setEncoding('utf8');
+  answer.on('data', (text: string) => {
+    const blocks = (rest + text).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const fields = new Map(block.split('\n').map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
+      const [event, data, id] = [fields.get('event'), fields.get('data'), fields.get('id')];
+      if (event === undefined || data === undefined) asides.push(block);
+      else events.push({ event, data: JSON.parse(data) as Record<string, unknown>, id: id ?? '', atMs: performance.now() });
+    }
+  });
+  answer.once('error', () => (isEnded = true));
+  answer.once('close', () => (isEnded = true));
+  return {
+    headers: answer.headers,
+    events,
+    asides,
+    isEnded: () => isEnded,
+    next: (event, data = {}) => until(() => events.find((one) => one.event === event && Object.entries(data).every(([name, value]) => one.data[name] === value)), { timeoutMs: 10_000 }),
+    close: () => answer.destroy(),
+  };
+}
