@@ -15,6 +15,7 @@ import { startDeliver } from './processes/deliver.ts';
 import { startEvaluate } from './processes/evaluate.ts';
 import { startHeartbeatWatch } from './processes/heartbeats.ts';
 import { startMaintain } from './processes/maintain.ts';
+import { startProcessNotes } from './processes/notes.ts';
 import { startTelegram } from './processes/telegram.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 import { stopAll } from './stop.ts';
@@ -59,6 +60,7 @@ async function main(name: string): Promise<void> {
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
   await requireSchema(runtime.database);
   const running = await start(runtime, environment);
+  running.push(startProcessNotes(runtime, { kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name, version: packageJson.version, registry }));
   const stopping = new AbortController();
   if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort, stopping: stopping.signal }));
   log.info({}, 'process.started');
