@@ -12,6 +12,7 @@ import type { IdPrefix } from '../models/ids.ts';
 import type { ChatAttempt } from '../notifications/chat-attempt.ts';
 import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
 import type { TestedWebhook, TestResult } from '../notifications/webhook/test-delivery.ts';
+import type { QueueDepth } from '../queues/depths.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { ResultPayload } from '../queues/payloads.ts';
 import type { Live } from './live/live.ts';
@@ -43,6 +44,8 @@ export type ApiDependencies = {
   runTrial: (region: string, target: CheckTarget) => Promise<TrialOutcome | null>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
+  /** How much is in each queue, and since when the oldest results wait that are not evaluated yet (Unix milliseconds; null = none do); null while the queue is away. */
+  readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
   isQueueReachable: () => Promise<boolean>;
   /** Aborted once this process is to stop: it serves on for a while, and is not to be given new work. */
   stopping: AbortSignal;

@@ -34,6 +34,8 @@ export type Operation = {
   'x-caller'?: 'session';
   /** The least role that a person needs. */
   'x-role'?: Role;
+  /** For operators of the installation alone. */
+  'x-operator'?: true;
   responses?: Record<string, unknown>;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> };

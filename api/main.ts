@@ -5,8 +5,10 @@ import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents.ts';
+import packageJson from '../package.json' with { type: 'json' };
 import { closeDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
+import { keepProcessNoted } from '../models/processes.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { createSecretBox } from '../models/secret-box.ts';
 import { openQueueBackend } from '../queues/connection.ts';
@@ -48,10 +50,12 @@ async function main(): Promise<void> {
     slack,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
   });
+  const noted = keepProcessNoted(database, { kind: 'web', version: packageJson.version, readFigures: null, onFailure: (error) => log.warn({ err: error }, 'process.not_noted') });
   log.info({ port: api.port }, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
     await api.stop((environment.stopGraceSeconds ?? STOP_GRACE_SECONDS) * 1000);
+    await noted.stop();
     await queues.close();
     await backend.close();
     await closeDatabase(database);

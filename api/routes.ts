@@ -14,6 +14,7 @@ import {
 import { requestCheckHandler } from './handlers/check-request.ts';
 import { listChecksHandler } from './handlers/checks.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
+import { getFleetHandler } from './handlers/fleet.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
@@ -69,6 +70,7 @@ export const ROUTES = {
   getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
+  getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
   tryMonitor: { method: 'post', path: '/trials', handler: tryMonitorHandler },
   watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },

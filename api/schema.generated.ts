@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 dce5f0efac87c361f4aa3c7c395fa8755a0c2953f0589456c4215d24ea2e2a9c
+// openapi.yaml sha256 97e282231a329776a82871139c811db4e00b1b51263b9651c45f13eee855024f
 
 export type paths = {
     "/monitors": {
@@ -275,6 +275,27 @@ export type paths = {
          *
          */
         get: operations["getOverviewHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fleet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the installation is doing
+         * @description An extension, for operators of the installation (users marked so; others get a 403): its processes, shared agents and queues. Nothing in it is of any account.
+         *
+         */
+        get: operations["getFleet"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1449,6 +1470,54 @@ export type components = {
          * @enum {string}
          */
         MonitorStatus: "up" | "down" | "degraded" | "paused" | "pending";
+        /** @description How many there were lately (within some ten seconds), and below how many milliseconds half and 99 percent of them lie. */
+        Spread: {
+            count: number;
+            p50_ms: number;
+            p99_ms: number;
+        };
+        FleetProcess: {
+            /** @description `web`, `check hanoi`, `evaluate` and the like; `spotcheck` is everything in one. */
+            kind: string;
+            version: string;
+            host: string;
+            pid: number;
+            started_at: components["schemas"]["UnixSeconds"];
+            seen_at: components["schemas"]["UnixSeconds"];
+            /** @description Starts of checks after their due times. */
+            lateness: components["schemas"]["Spread"] | null;
+            /** @description From the end of the oldest probe of a batch to its results being stored and decided. */
+            evaluation_lag: components["schemas"]["Spread"] | null;
+        };
+        /** @description An extension. */
+        Fleet: {
+            processes: components["schemas"]["FleetProcess"][];
+            /** @description The shared ones. */
+            agents: {
+                id: string;
+                name: string;
+                region: string;
+                version: string | null;
+                last_seen_at: components["schemas"]["NullableUnixSeconds"];
+                offline_since: components["schemas"]["NullableUnixSeconds"];
+                monitors: number;
+            }[];
+            customers_agents: {
+                /** @description Those that have ever checked in. */
+                total: number;
+                offline: number;
+            };
+            /** @description Null while the queue is away. */
+            queues: {
+                name: string;
+                waiting: number;
+                active: number;
+                delayed: number;
+                failed: number;
+            }[] | null;
+            /** @description For how long the oldest results wait that are not evaluated yet; null where none do. */
+            oldest_results_seconds: number | null;
+        };
         TrialCreate: {
             monitor_id?: string;
             region?: string;
@@ -3747,6 +3816,36 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getFleet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fleet. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Fleet"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

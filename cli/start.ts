@@ -19,6 +19,7 @@ import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
 import { startHeartbeatWatch } from '../workers/processes/heartbeats.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
+import { startProcessNotes } from '../workers/processes/notes.ts';
 import { startTelegram } from '../workers/processes/telegram.ts';
 import type { RunningProcess, Runtime } from '../workers/runtime.ts';
 import { stopAll } from '../workers/stop.ts';
@@ -65,6 +66,7 @@ export async function startService(environment: Environment, say: (text: string)
     const processes: RunningProcess[] = [];
     closing.push(async () => void (await stopAll(processes, STOP_BOUND_MS)));
     await startWorkers(runtime, environment, processes);
+    processes.push(startProcessNotes(runtime, { kind: 'spotcheck', version: packageJson.version, registry }));
     const database = openApiDatabase({ databaseUrl, secrets: runtime.database.secrets, onError: (error) => log.warn({ err: error }, 'database.connection_lost') });
     closing.push(() => closeDatabase(database));
     await preparing;

@@ -8,6 +8,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { openRuntime } from './open-runtime.ts';
+import { startProcessNotes } from './processes/notes.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 import { stopAll } from './stop.ts';
 
@@ -70,6 +71,7 @@ async function main(name: string): Promise<void> {
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
   await requireSchema(runtime.database);
   const running = await start(runtime, environment);
+  running.push(startProcessNotes(runtime, { kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name, version: packageJson.version, registry }));
   const stopping = new AbortController();
   if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort, stopping: stopping.signal }));
   log.info({}, 'process.started');

@@ -21,20 +21,24 @@ export type WorkerMetrics = {
   agentsChanged(to: 'offline' | 'online', count: number): void;
 };
 
+/** The two that operators are shown as well. */
+export const LATENESS = 'spotcheck_check_lateness_seconds';
+export const EVALUATION_LAG = 'spotcheck_evaluation_lag_seconds';
+
 /** Registers the workers' metrics. */
 export function createWorkerMetrics(registry: Registry): WorkerMetrics {
   const registers = [registry];
   const checks = new Counter({ name: 'spotcheck_checks_total', help: 'Checks by monitor type and verdict', labelNames: ['type', 'verdict'], registers });
   const dropped = new Counter({ name: 'spotcheck_checks_dropped_total', help: 'Checks left out because the next one of their monitor was nearer, or due already', registers });
   const lateness = new Histogram({
-    name: 'spotcheck_check_lateness_seconds',
+    name: LATENESS,
     help: 'Start of a probe minus its due time',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
     registers,
   });
   const stored = new Counter({ name: 'spotcheck_results_stored_total', help: 'Check results stored', registers });
   const lag = new Histogram({
-    name: 'spotcheck_evaluation_lag_seconds',
+    name: EVALUATION_LAG,
     help: 'From the end of the oldest probe of a batch to its results being stored and decided',
     buckets: [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
     registers,

@@ -5,8 +5,8 @@ import type { Caller } from '../caller.ts';
 import { METHODS, type Description, type Operation } from '../description.ts';
 import { contextOf } from '../request-context.ts';
 
-/** What lets somebody ask for an operation, as the description says it: `security: []`, `x-caller` and `x-role`. */
-type Door = { id: string; isOpen: boolean; isForPeople: boolean; role: Operation['x-role'] };
+/** What lets somebody ask for an operation, as the description says it: `security: []`, `x-caller`, `x-role` and `x-operator`. */
+type Door = { id: string; isOpen: boolean; isForPeople: boolean; role: Operation['x-role']; isForOperators: boolean };
 
 /** The doors of a path, by method. */
 type House = { path: RegExp; doors: ReadonlyMap<string, Door> };
@@ -52,8 +52,9 @@ function doorOf(operation: Operation): Door {
   return {
     id: operation.operationId,
     isOpen: operation.security?.length === 0,
-    isForPeople: operation['x-caller'] === 'session' || operation['x-role'] !== undefined,
+    isForPeople: operation['x-caller'] === 'session' || operation['x-role'] !== undefined || operation['x-operator'] === true,
     role: operation['x-role'],
+    isForOperators: operation['x-operator'] === true,
   };
 }
 
@@ -63,6 +64,7 @@ function hold(door: Door | undefined, caller: Caller, method: string): void {
     return;
   }
   if (caller.kind === 'token') throw new ApiError(403, 'this is for people who are signed in to the console: no API token can do it');
+  if (door.isForOperators && !caller.user.isOperator) throw new ApiError(403, 'this is for operators of the installation, whatever role one has in an account');
   if (door.role !== undefined && !isAtLeast(caller.user.role, door.role)) throw new ApiError(403, `this needs the role ${door.role}, and you are ${caller.user.role}`);
 }
 

@@ -17,7 +17,7 @@ export function preload(page: Page): void {
 
 /** Shows the page of the place one is at; one that is on its way keeps its place free. */
 export function PageOutlet({ page }: { page: Page }) {
-  const arrived = useSignal<Page | null>(loaded.has(page) ? page : null);
+  const arrived = useSignal<Page | null>(null);
   const error = useSignal<unknown>(null);
   const fetch = async () => {
     error.value = null;
@@ -29,12 +29,12 @@ export function PageOutlet({ page }: { page: Page }) {
     }
   };
   useLayoutEffect(() => {
-    if (loaded.has(page)) arrived.value = page;
-    else void fetch();
+    if (!loaded.has(page)) void fetch();
   }, [page]);
   const { path, params, query } = place.value;
-  // Reading it draws anew once the page has arrived.
-  const Shown = arrived.value === page ? loaded.get(page) : undefined;
+  // What has arrived before is there at once, so that coming back finds it as it was left; anything else is drawn once it arrives.
+  const isHere = arrived.value === page || loaded.has(page);
+  const Shown = isHere ? loaded.get(page) : undefined;
   if (Shown !== undefined) {
     return (
       <Fault place={path}>

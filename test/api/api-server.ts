@@ -107,6 +107,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       readVendorPage: async () => ({ outcome: 'failed', failure: { kind: 'unreachable', reason: 'No worker reads pages here' }, latencyMs: null }),
       runTrial: async () => ({ verdict: 'up', cause: null, reason: null, latencyMs: 12, httpStatus: null, phases: null, answer: null, certificate: null, conditions: [], facts: [] }),
       submitResults: async (results) => void submittedResults.push(...results),
+      readQueues: async () => ({ depths: [{ name: 'evaluate', waiting: 2, active: 1, delayed: 0, failed: 0 }], oldestResultsAtMs: Date.now() - 3000 }),
       isQueueReachable: async () => true,
       stopping: new AbortController().signal,
       metrics: new Registry(),

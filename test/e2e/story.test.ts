@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
-import { apiClient, type ApiClient } from '../helpers/api-client.ts';
+import { apiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet } from '../helpers/fleet.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
+import { openLiveStream } from '../helpers/live-stream.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { testDataPlace } from '../helpers/test-servers.ts';
@@ -23,8 +24,10 @@ async function startTarget(t: ExecutionContext) {
 }
 
 /** The story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook says that too. */
-async function tellStory(t: ExecutionContext, call: ApiClient, receiver: Receiver): Promise<void> {
+async function tellStory(t: ExecutionContext, { url, token }: { url: string; token: string }, receiver: Receiver): Promise<void> {
+  const call = apiClient(url, token);
   const target = await startTarget(t);
+  const live = await openLiveStream(t, url, { Authorization: `Bearer ${token}` });
   const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
   t.is(channel.status, 201, JSON.stringify(channel.json));
   const secret = String(channel.json['signing_secret']);
@@ -40,6 +43,8 @@ async function tellStory(t: ExecutionContext, call: ApiClient, receiver: Receive
   const down = await arrived('monitor.down');
   t.like(down.json, { version: '1', state: 'down', reason: 'HTTP 503 instead of 2xx', monitor: { id, name: 'Shop', type: 'http', target: target.url } });
   t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down');
+  await live.next('monitor', { id, status: 'down' });
+  await live.next('incident', { monitor_id: id, status: 'open' });
   const [incident = {}] = await until(async () => {
     const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Record<string, unknown>[];
     return incidents.length > 0 && incidents;
@@ -51,7 +56,11 @@ async function tellStory(t: ExecutionContext, call: ApiClient, receiver: Receive
   const up = await arrived('monitor.up');
   t.like(up.json, { state: 'up', detail: { previous_state: 'down', incident_id: incident['id'] } });
   t.is(((await call('GET', '/incidents?status=open')).json['incidents'] as unknown[]).length, 0);
+  await live.next('incident', { id: incident['id'], status: 'resolved' });
   for (const message of [down, up]) await verifyTwice(t, message, secret);
+
+  const tried = await call('POST', '/trials', { monitor: { target: target.url, body_match: 'nothing of the kind' } });
+  t.like(tried.json, { verdict: 'down', cause: 'body_mismatch', answer: { body: 'ok' } }, JSON.stringify(tried.json));
 }
 
 async function verifyTwice(t: ExecutionContext, message: Received, secret: string): Promise<void> {
@@ -70,7 +79,7 @@ test('npm start on an empty folder: a stranger sees a monitor go down and up at 
   const [, token = ''] = /API token\s+(spk_\S+)/.exec(service.output()) ?? [];
   t.is((await fetch(`${url}/readyz`)).status, 200);
 
-  await tellStory(t, apiClient(url, token), receiver);
+  await tellStory(t, { url, token }, receiver);
 
   t.is(await service.stop(), 0, service.output());
   const again = startProgram(t, ['cli/spotcheck.ts', 'start'], env);
@@ -91,7 +100,7 @@ for (const backend of listQueueBackends()) {
       ...(backend.redisUrl !== null && { REDIS_URL: `${backend.redisUrl}/1` }),
     });
 
-    await tellStory(t, fleet.call, receiver);
+    await tellStory(t, fleet, receiver);
 
     for (const program of fleet.programs) t.is(await program.stop(), 0, program.output());
   });

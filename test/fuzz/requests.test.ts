@@ -89,6 +89,7 @@ test.serial('every operation was asked for well at least once: requests that nev
 async function makeTeller(api: ApiServer, mark: string): Promise<Teller> {
   const furnished = await furnishAccount(api, mark);
   const { person, account, ids } = furnished;
+  await api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]);
   return { furnished, token: account.ownerToken, session: person.headers, secret: null, pools: { ...ids, token: [], email: [person.email], password: [person.password, 'another-good-password'], code: ['000000', '000000'] } };
 }
 

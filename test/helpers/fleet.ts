@@ -8,6 +8,8 @@ import { outputMatching, startProgram, type Program } from './program.ts';
 export type Fleet = {
   /** Where the API is; another place after each start of `web`. */
   readonly url: string;
+  /** An API token, and calls with it. */
+  token: string;
   call: ApiClient;
   /** Every process that was started, the killed ones too. */
   programs: readonly Program[];
@@ -53,6 +55,7 @@ export async function startFleet(t: ExecutionContext, given: Record<string, stri
     get url() {
       return url;
     },
+    token,
     call: (...request) => apiClient(url, token)(...request),
     programs,
     start,

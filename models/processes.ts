@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Spread } from '../core/bucket-quantile.ts';
+import type { Database } from './database.ts';
+import { runOn } from './sql.ts';
+
+/** How a process did since its last note, in seconds: starts of checks after their due times, and evaluation after the oldest probe of its batch. Null = there were none. */
+export type ProcessFigures = { lateness: Spread | null; evaluationLag: Spread | null };
+
+/** A process at work. Times are Unix seconds. */
+export type NotedProcess = { id: string; kind: string; version: string; host: string; pid: number; figures: ProcessFigures | null; startedAt: number; seenAt: number };
+
+export type ProcessNotes = {
+  /** What it is: `web`, `check hanoi`, `evaluate` and the like; `spotcheck` is everything in one. */
+  kind: string;
+  version: string;
+  /** Null for processes that neither check nor evaluate. */
+  readFigures: (() => Promise<ProcessFigures>) | null;
+  /** Told that a note could not be written; the next one is. */
+  onFailure: (error: unknown) => void;
+};
+
+/** A process notes itself so often, in milliseconds; one that has not for three times as long is gone. */
+const NOTE_EVERY_MS = 10_000;
+const GONE_SECONDS = 30;
+
+/** Keeps a process noted, from now until it stops. */
+export function keepProcessNoted(database: Pick<Database, 'pool'>, { kind, version, readFigures, onFailure }: ProcessNotes): { stop: () => Promise<void> } {
+  const id = randomUUID();
+  const startedAt = nowSeconds();
+  const run = runOn(database.pool);
+  const note = async () => {
+    try {
+      const figures = readFigures && (await readFigures());
+      await run(
+        `WITH gone AS (DELETE FROM processes WHERE seen_at < $8::bigint - ${GONE_SECONDS * 10})
+         INSERT INTO processes (id, kind, version, host, pid, figures, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         ON CONFLICT (id) DO UPDATE SET figures = excluded.figures, seen_at = excluded.seen_at`,
+        [id, kind, version, hostname(), process.pid, figures && JSON.stringify(figures), startedAt, nowSeconds()],
+      );
+    } catch (error) {
+      onFailure(error);
+    }
+  };
+  let noting = note();
+  const timer = setInterval(() => void (noting = note()), NOTE_EVERY_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await noting;
+      await run('DELETE FROM processes WHERE id = $1', [id]).catch(onFailure);
+    },
+  };
+}
+
+/** The processes at work, by kind, the oldest first. */
+export async function listProcesses(database: Pick<Database, 'pool'>, nowMs: number): Promise<NotedProcess[]> {
+  return await runOn(database.pool)<NotedProcess>(
+    `SELECT id, kind, version, host, pid, figures, started_at AS "startedAt", seen_at AS "seenAt" FROM processes WHERE seen_at >= $1 ORDER BY kind, started_at, id`,
+    [Math.floor(nowMs / 1000) - GONE_SECONDS],
+  );
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

@@ -1,0 +1,22 @@
+import type { JobQueues } from './job-queues.ts';
+
+/** Jobs of a queue by state. */
+export type QueueDepth = { name: string; waiting: number; active: number; delayed: number; failed: number };
+
+/** Makes what reads all queues, those of regions that this process has not spoken of yet included; null while one of them does not answer. */
+export function createQueueReading(queues: JobQueues, listRegions: () => Promise<Map<number, string>>): () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null> {
+  return async () => {
+    for (const region of (await listRegions()).values()) queues.checkQueue(region);
+    try {
+      const depths = await Promise.all(
+        queues.all().map(async (queue) => {
+          const { waiting = 0, active = 0, delayed = 0, failed = 0 } = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed');
+          return { name: queue.name, waiting, active, delayed, failed };
+        }),
+      );
+      return { depths: depths.toSorted((a, b) => (a.name < b.name ? -1 : 1)), oldestResultsAtMs: await queues.oldestResultsAtMs() };
+    } catch {
+      return null;
+    }
+  };
+}
