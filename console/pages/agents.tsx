@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { api } from '../client/api.ts';
 import { usePoll, useReload } from '../client/reload.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
+import { Outdated } from '../parts/outdated.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Moment } from '../parts/time.tsx';
@@ -26,6 +27,7 @@ export function AgentsPage() {
   usePoll(load, true, POLL_MS);
   return (
     <Page title="Agents" lead="The places that your monitors are checked from.">
+      <Outdated load={load} />
       <Loaded load={load}>
         {({ agents }) => (
           <>

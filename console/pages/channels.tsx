@@ -6,6 +6,7 @@ import { ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
+import { Outdated } from '../parts/outdated.tsx';
 import { Page } from '../parts/page.tsx';
 import { useRowKeys } from '../parts/row-keys.ts';
 import { Moment } from '../parts/time.tsx';
@@ -22,6 +23,7 @@ export function ChannelsPage() {
   const isAny = (load.value.value?.channels.length ?? 0) > 0;
   return (
     <Page title="Channels" lead="Where you are told." {...(isAny && canWrite() && { actions: <NewChannel /> })}>
+      <Outdated load={load} />
       <Loaded load={load}>{({ channels }) => (channels.length === 0 ? <NoChannels /> : <Listing channels={channels} />)}</Loaded>
     </Page>
   );

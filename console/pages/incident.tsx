@@ -6,7 +6,8 @@ import { canWrite } from '../client/session-state.ts';
 import { useSignal } from '@preact/signals';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Loaded, useLoad } from '../parts/load.tsx';
+import { Loaded, useLoad, type Load } from '../parts/load.tsx';
+import { Outdated } from '../parts/outdated.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { toast } from '../parts/toast.tsx';
 import { PATHS } from '../paths.ts';
@@ -42,13 +43,15 @@ export function IncidentPage({ params }: PageProps) {
       </Page>
     );
   }
-  return <Shown incident={incident} reload={load.reload} />;
+  return <Shown incident={incident} load={load} />;
 }
 
-function Shown({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
+function Shown({ incident, load }: { incident: IncidentDetail; load: Load<IncidentDetail> }) {
+  const { reload } = load;
   const isCut = (list: IncidentDetail['truncated'][number]) => incident.truncated.includes(list);
   return (
     <Page title={incident.monitor_name} back={BACK} actions={<Actions incident={incident} reload={reload} />}>
+      <Outdated load={load} />
       <Standing incident={incident} />
       <div class="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div class="min-w-0">

@@ -1,11 +1,12 @@
 import { useRef } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
-import { monitors } from '../client/live.ts';
+import { monitors, openIncidents } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
 import { useReload } from '../client/reload.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
+import { Outdated } from '../parts/outdated.tsx';
 import { Page } from '../parts/page.tsx';
 import { useRowKeys } from '../parts/row-keys.ts';
 import { PATHS } from '../paths.ts';
@@ -20,15 +21,22 @@ export function IncidentsPage({ query }: PageProps) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findIncidents(filter, signal), [JSON.stringify(filter)]);
   useReload(load, ['incident']);
-  const open = load.value.value?.open.length ?? 0;
   return (
-    <Page title="Incidents" {...(load.value.value !== null && filter.status !== 'resolved' && { lead: open === 0 ? 'Nothing is wrong now.' : `${open} open.` })}>
+    <Page title="Incidents" lead={tellOpen()}>
       <IncidentFilters filter={filter} />
+      <Outdated load={load} />
       <Loaded load={load} height="h-96">
         {(found) => <Listing found={found} filter={filter} isBusy={load.isBusy.value} />}
       </Loaded>
     </Page>
   );
+}
+
+/** Whatever is looked for; keeps its place while it is on its way. */
+function tellOpen(): string {
+  if (monitors.value === null) return '\u00a0';
+  const { size } = openIncidents.value;
+  return size === 0 ? 'Nothing is wrong now.' : `${size} open now.`;
 }
 
 function Listing({ found, filter, isBusy }: { found: Found; filter: Filter; isBusy: boolean }) {

@@ -8,6 +8,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
+import { Outdated } from '../../parts/outdated.tsx';
 import { Card, Page, Section } from '../../parts/page.tsx';
 import { formatDateTime, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -38,6 +39,7 @@ export function AgentPage({ params }: PageProps) {
   const isOwn = agent.kind === 'tenant';
   return (
     <Page title={agent.name} back={BACK} lead={<AgentState agent={agent} />}>
+      <Outdated load={load} />
       <Card>
         <Facts agent={agent} />
       </Card>

@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
+import { Outdated } from '../../parts/outdated.tsx';
 import { Table } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
@@ -59,6 +60,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
           </Button>
         )}
       </div>
+      <Outdated load={load} />
       <Loaded load={load}>{(found) => <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} onMore={() => (count.value = Math.min(MOST, count.value * 4))} isAll={count.value === MOST} />}</Loaded>
       {opened !== '' && <DeliveryDialog key={opened} id={opened} channel={channel} onClose={() => setQuery({ delivery: '' })} onChanged={load.reload} />}
       {isReplaying.value && <ReplayDialog channelId={channel.id} onClose={() => (isReplaying.value = false)} onDone={load.reload} />}

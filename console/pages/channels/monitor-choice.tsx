@@ -39,7 +39,7 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="px-2 py-3 text-sm text-soft">No monitor has that in its name or address.</p>}
+      {found.length === 0 && <p class="px-2 py-3 text-sm text-soft">{whyNone()}</p>}
       <Beyond found={found.length} />
     </Dialog>
   );
@@ -65,7 +65,7 @@ export function MonitorTicks({ chosen, onChosen, error }: { chosen: readonly str
             </label>
           </li>
         ))}
-        {found.length === 0 && <li class="px-2.5 py-3 text-sm text-soft">{(monitors.value ?? []).length === 0 ? 'There is no monitor yet.' : 'No monitor has that in its name or address.'}</li>}
+        {found.length === 0 && <li class="px-2.5 py-3 text-sm text-soft">{whyNone()}</li>}
       </ul>
       <Beyond found={found.length} />
       <p class="mt-1 text-[0.8125rem] text-soft" role="status">
@@ -73,6 +73,12 @@ export function MonitorTicks({ chosen, onChosen, error }: { chosen: readonly str
       </p>
     </div>
   );
+}
+
+function whyNone(): string {
+  const { value: all } = monitors;
+  if (all === null) return 'The monitors are on their way.';
+  return all.length === 0 ? 'There is no monitor yet.' : 'No monitor has that in its name or address.';
 }
 
 function Beyond({ found }: { found: number }) {

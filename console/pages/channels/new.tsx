@@ -40,7 +40,7 @@ export function ChannelNewPage({ query }: PageProps) {
     <Page title="New channel" back={BACK}>
       <div class="max-w-2xl">
         <TypeChoice type={type} />
-        <Form key={type} type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
+        <Form type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
       </div>
     </Page>
   );
@@ -71,6 +71,10 @@ function Form({ type, onCreated }: { type: ChannelType; onCreated: (name: string
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(false);
   const isWebhook = type === 'webhook';
+  // What was wrong with another type says nothing of this one; what was filled in stays.
+  useEffect(() => {
+    error.value = null;
+  }, [type]);
   const create = async () => {
     isBusy.value = true;
     error.value = null;

@@ -1,6 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
 import { Moment } from '../../parts/time.tsx';
 import { Table } from '../../parts/table.tsx';
+import { PATHS } from '../../paths.ts';
 import { EventOf, OutcomeBadge } from '../channels/delivery-words.tsx';
 
 /** Deliveries are kept for so long, in seconds. */
@@ -10,7 +11,16 @@ const KEPT_SECONDS = 30 * 86_400;
 export function IncidentDeliveries({ deliveries, startedAt }: { deliveries: readonly Schemas['IncidentDelivery'][]; startedAt: number }) {
   if (deliveries.length === 0) {
     const isForgotten = Date.now() / 1000 - startedAt > KEPT_SECONDS;
-    return <p class="text-sm text-soft">{isForgotten ? 'What was sent is kept for 30 days.' : 'Nobody: no channel takes the alerts of this monitor.'}</p>;
+    if (isForgotten) return <p class="text-sm text-soft">What was sent is kept for 30 days.</p>;
+    return (
+      <p class="text-sm text-soft">
+        No alert was sent. Where alerts go is said by{' '}
+        <a href={PATHS.channels} class="text-accent underline underline-offset-2">
+          channels
+        </a>
+        .
+      </p>
+    );
   }
   return (
     <Table

@@ -14,7 +14,7 @@ const WITHHELD: Record<NonNullable<Answer['body_withheld']>, string> = {
 
 /** What each place saw at its first failure. */
 export function Evidence({ evidence }: { evidence: readonly Seen[] }) {
-  if (evidence.length === 0) return <p class="text-sm text-soft">Nothing was kept of what the checks saw: it may have been no check that told of it, or it is too long ago.</p>;
+  if (evidence.length === 0) return <p class="text-sm text-soft">Nothing was kept of what checks saw.</p>;
   return (
     <div class="flex flex-col gap-3">
       {evidence.map((seen) => (

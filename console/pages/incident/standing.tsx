@@ -43,7 +43,7 @@ export function Standing({ incident }: { incident: Incident }) {
         <Fact name="Seen from">{incident.sources_down.length === 0 ? 'No place' : incident.sources_down.join(', ')}</Fact>
         <Fact name="Looked after">
           {incident.acknowledged_at === null ? (
-            isOpen ? 'By nobody yet' : 'Nobody said so'
+            isOpen ? 'By nobody yet' : 'By nobody'
           ) : (
             <>
               {incident.acknowledged_by ?? 'Somebody'}
