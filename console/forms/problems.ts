@@ -45,7 +45,7 @@ export function problemsOf(error: unknown, draft: Draft): Problems {
       rest.push(capitalise(piece));
       last = null;
     } else {
-      const said = piece.slice(place.strip.length).replace(/^[.\s]+/, '');
+      const said = piece.slice(place.strip.length).replace(/^[.\s]+/, '').replace(/^expected\[(\d+)\]/, (_, index: string) => `record ${Number(index) + 1}`);
       byField[place.field] = byField[place.field] === undefined ? capitalise(said) : `${byField[place.field]}; ${said}`;
       last = place.field;
     }

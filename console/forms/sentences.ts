@@ -13,7 +13,7 @@ export function describeDown(draft: Draft, surroundings: Surroundings): string |
   if (quorum === null || quorum > Math.max(1, places)) return null;
   if (places <= 1) return `Down when its one place sees ${inRow}.`;
   if (quorum === 1) return `Down as soon as 1 of ${places} places sees ${inRow}: quick, and one bad line can wake you.`;
-  if (quorum === places) return `Down when all ${places} places see ${inRow}: what only some of them see makes it degraded.`;
+  if (quorum === places) return `Down when all ${places} places see ${inRow}: what fewer of them see changes nothing.`;
   return `Down when ${quorum} of ${places} places agree, each after ${inRow}.`;
 }
 

@@ -72,7 +72,7 @@ test('the next look after a failure comes as soon as it does in the service', (t
 test('sentences follow what is chosen', (t) => {
   const three = { minInterval: 1, sharedPlaces: 3 };
   t.is(describeDown(draftWith('http'), three), 'Down when 2 of 3 places agree, each after 2 failed checks in a row.');
-  t.is(describeDown(draftWith('http', { quorum: '3' }), three), 'Down when all 3 places see 2 failed checks in a row: what only some of them see makes it degraded.');
+  t.is(describeDown(draftWith('http', { quorum: '3' }), three), 'Down when all 3 places see 2 failed checks in a row: what fewer of them see changes nothing.');
   t.is(describeDown(draftWith('tcp', { sources: ['a'], failures: '1' }), three), 'Down when its one place sees one failed check.');
   t.is(describeDown(draftWith('dns'), three), 'Down after 2 failed checks in a row.');
   t.is(describeDown(draftWith('http', { failures: 'x' }), three), null);
@@ -103,6 +103,9 @@ test("the service's own sentences stand at their fields, without the names that 
     target: 'Must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got "githup"; did you mean github?',
   });
   t.deepEqual(problems({ name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'contains', value: '' }, { source: 'json_body', op: 'exists' }] } }).byField, { 'check_spec.assertions[1]': 'Path is required for json_body' });
+  t.deepEqual(problems({ name: 'x', type: 'dns', check_spec: { dns: { records: [{ type: 'A', mode: 'equals', expected: ['192.0.2.1', 'here'] }] } } }, emptyDraft('dns')).byField, {
+    'check_spec.dns.records[0]': 'Record 2 must be an IPv4 address such as 192.0.2.1 for A, got "here"',
+  });
   const headers = [{ name: 'a', value: '1', kind: 'plain', isStored: false }, { name: 'X-Bad', value: '\n', kind: 'secret', isStored: false }] as const;
   t.deepEqual(problems({ name: 'x', check_spec: { request: { secretHeaders: { 'X-Bad': '\n' } } } }, draftWith('http', { request: { ...emptyDraft('http').request, headers } })).byField, { 'headers[1]': 'Must be a header value of Latin-1 characters without line breaks, got others' });
   t.deepEqual(problemsOf(new Failure('this plan has 20 monitors at most; delete one', { status: 403, requestId: 'req_1' }), emptyDraft('http')), { byField: {}, rest: ['This plan has 20 monitors at most; delete one (request req_1)'] });

@@ -38,7 +38,7 @@ export function MonitorForm({ original, surroundings, monitor, agents }: Props) 
   const isWide = useWide();
   const made = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
-  useUnsaved(!isSaved.value && isChanged(draft.value, first));
+  useUnsaved(!isSaved.value && isChanged(draft.value, first), () => isSaved.peek());
   // On a phone the keyboard would hide what can be chosen.
   useEffect(() => {
     if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
@@ -133,12 +133,9 @@ export function MonitorForm({ original, surroundings, monitor, agents }: Props) 
   );
 }
 
-/** After the question about what is unsaved has been withdrawn, which the next drawing does. */
 function leave(id: string, text: string): void {
-  setTimeout(() => {
-    toast(text);
-    navigate(`/monitors/${id}`, { replace: true });
-  });
+  toast(text);
+  navigate(`/monitors/${id}`, { replace: true });
 }
 
 /** What is wrong with the whole, at its top. */

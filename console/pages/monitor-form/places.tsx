@@ -35,7 +35,7 @@ export function Places({ form }: { form: FormState }) {
         <AgentGroup title="Shared" agents={shared} form={form} />
         {agents.length === 0 && <p class="mt-2 text-sm text-soft">There is no agent yet.</p>}
       </fieldset>
-      <SelectField label="Places that have to agree" value={draft.quorum} options={options} error={problem('down_min_sources')} hint="Before it counts as down. What fewer of them see makes it degraded." class="md:max-w-xs" onValue={(quorum) => change({ quorum })} />
+      <SelectField label="Places that have to agree" value={draft.quorum} options={options} error={problem('down_min_sources')} hint="Before its state changes. What fewer of them see is not told." class="md:max-w-xs" onValue={(quorum) => change({ quorum })} />
     </Fold>
   );
 }

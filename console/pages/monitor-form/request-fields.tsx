@@ -5,7 +5,7 @@ import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
-import { focusLastRow } from '../../forms/rows.ts';
+import { focusInstead, focusLastRow } from '../../forms/rows.ts';
 import { headerField, isCostly, removeHeader } from '../../forms/headers.ts';
 import type { HeaderDraft, RequestDraft } from '../../forms/monitor-draft.ts';
 import { KeepStored, SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
@@ -83,7 +83,7 @@ function Headers({ form: { draft, problem, monitor }, set }: PartProps) {
 function HeaderRow({ header: { name, value, kind, isStored }, index, isKeepable, error, onChange, onRemove }: { header: HeaderDraft; index: number; isKeepable: boolean; error: string | undefined; onChange: (part: Partial<HeaderDraft>) => void; onRemove: () => void }) {
   const called = name === '' ? `header ${index + 1}` : name;
   return (
-    <div class="flex items-start gap-1">
+    <div class="flex items-start gap-1" data-secret>
       <div class="grid min-w-0 flex-1 gap-1.5 md:grid-cols-[2fr_3fr]">
         {isStored ? (
           <span class="clipped flex h-9 items-center rounded-md border border-line bg-sunken px-3">{name}</span>
@@ -93,7 +93,17 @@ function HeaderRow({ header: { name, value, kind, isStored }, index, isKeepable,
         {kind === 'kept' ? (
           <div class="flex h-9 items-center justify-between gap-2 rounded-md border border-line bg-sunken pl-3 pr-1 text-sm text-soft">
             <span class="clipped">Secret, kept as stored</span>
-            <Button size="small" tone="quiet" class="h-7" aria-label={`Replace the value of ${called}`} onClick={() => onChange({ kind: 'secret', value: '' })}>
+            <Button
+              size="small"
+              tone="quiet"
+              class="h-7"
+              data-first
+              aria-label={`Replace the value of ${called}`}
+              onClick={(event) => {
+                focusInstead(event.currentTarget);
+                onChange({ kind: 'secret', value: '' });
+              }}
+            >
               Replace
             </Button>
           </div>
@@ -118,7 +128,7 @@ function Auth({ form: { draft, monitor, problem }, set }: PartProps) {
   const stored = monitor?.check_spec.request?.auth?.type ?? '';
   const change = (part: Partial<RequestDraft['auth']>) => set({ auth: { ...auth, ...part } });
   return (
-    <div class="flex flex-col gap-3">
+    <div class="flex flex-col gap-3" data-secret>
       <SelectField
         label="Authentication"
         value={auth.type}
@@ -131,7 +141,6 @@ function Auth({ form: { draft, monitor, problem }, set }: PartProps) {
         }}
       />
       {auth.isKept && <StoredSecret what="credentials" onReplace={() => change({ isKept: false })} />}
-      {!auth.isKept && auth.type !== '' && auth.type === stored && <KeepStored what="credentials" onKeep={() => change({ isKept: true })} />}
       {!auth.isKept && auth.type === 'bearer' && <TextField label="Token" type="password" autocomplete="new-password" value={auth.token} error={problem('check_spec.request.auth.token')} onValue={(token) => change({ token })} />}
       {!auth.isKept && auth.type === 'basic' && (
         <div class="grid gap-5 md:grid-cols-2">
@@ -139,6 +148,7 @@ function Auth({ form: { draft, monitor, problem }, set }: PartProps) {
           <TextField label="Password" type="password" autocomplete="new-password" value={auth.password} error={problem('check_spec.request.auth.password')} onValue={(password) => change({ password })} />
         </div>
       )}
+      {!auth.isKept && auth.type !== '' && auth.type === stored && <KeepStored what="credentials" onKeep={() => change({ isKept: true })} />}
     </div>
   );
 }
