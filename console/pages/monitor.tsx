@@ -61,6 +61,8 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   if (row === null || whole === null) return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
   // Its own row is newer than what was asked for.
   const monitor = { ...whole, ...row };
+  // Of what was never checked there is nothing to see.
+  const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
   const words = wordsOf(shown, formatShort);
   const list = incidents.value.value;
   const view: View = { name: query['view'] === 'places' ? 'places' : 'percentiles', sourceId: query['source'] ?? null };
@@ -79,11 +81,15 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
         </div>
       </div>
       <Special detail={monitor} checks={newest.checks.value} />
-      <Response monitor={monitor} stats={stats} incidents={list ?? []} shown={shown} view={view} picked={picked} />
-      {hasPlaces(monitor) && <Places detail={monitor} agents={agents.value.value ?? []} checks={newest.checks.value ?? []} sources={answer?.sources ?? []} words={words} />}
-      <Uptime uptime={uptime} stats={answer} words={words} />
-      <Incidents id={id} incidents={incidents} />
-      <Checks monitor={monitor} list={isChosen ? chosen : newest} choice={choice} agents={agents.value.value ?? []} sourceIds={monitor.agent_sources} incidents={list ?? []} />
+      {!isDraft && (
+        <>
+          <Response monitor={monitor} stats={stats} incidents={list ?? []} shown={shown} view={view} picked={picked} />
+          {hasPlaces(monitor) && <Places detail={monitor} agents={agents.value.value ?? []} checks={newest.checks.value ?? []} sources={answer?.sources ?? []} words={words} />}
+          <Uptime uptime={uptime} stats={answer} words={words} />
+          <Incidents id={id} incidents={incidents} hasPlaces={hasPlaces(monitor)} />
+          <Checks monitor={monitor} list={isChosen ? chosen : newest} choice={choice} agents={agents.value.value ?? []} sourceIds={monitor.agent_sources} incidents={list ?? []} />
+        </>
+      )}
       <Settings detail={monitor} agents={agents.value.value ?? []} names={new Map(monitors.value?.map(({ id: other, name }) => [other, name]))} />
     </div>
   );

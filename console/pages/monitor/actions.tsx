@@ -80,7 +80,7 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
         </ButtonLink>
       )}
       <Button size="small" tone="danger" icon="trash" busy={busy.value === 'delete'} onClick={() => void remove()}>
-        Delete
+        <span class="max-md:sr-only">Delete</span>
       </Button>
     </>
   );

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { api, type Schemas } from '../../client/api.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { formatLatency, formatShort } from '../../parts/time.tsx';
+import { formatShort } from '../../parts/time.tsx';
+import { formatMs } from '../../plots/milliseconds.ts';
 import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
 import { describeCause } from './causes.ts';
 import { SeenAnswer } from './seen-answer.tsx';
@@ -24,7 +25,7 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
           </Fact>
         )}
         {status !== null && <Fact label="HTTP status">{status}</Fact>}
-        {ms !== null && <Fact label="Took">{formatLatency(ms)}</Fact>}
+        {ms !== null && <Fact label="Took">{formatMs(ms)}</Fact>}
       </dl>
       {hasPhases(phases) ? (
         <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />

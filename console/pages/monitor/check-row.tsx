@@ -1,6 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { formatDuration, formatLatency, Moment } from '../../parts/time.tsx';
+import { Moment } from '../../parts/time.tsx';
+import { formatMs } from '../../plots/milliseconds.ts';
 import { labelMoment } from '../../plots/time-labels.ts';
 import { CheckDetails } from './check-details.tsx';
 import { nameOf } from './lines.ts';
@@ -19,12 +20,14 @@ export function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowPro
     <li class="border-b border-line last:border-0">
       <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle} class="flex w-full items-center gap-3 px-3 py-2 text-left text-sm hover:bg-hover focus-visible:-outline-offset-2 md:px-4">
         <VerdictMark verdict={check.verdict} class="size-3" />
-        <span class="w-[6.5rem] shrink-0 whitespace-nowrap text-soft md:w-32">{labelMoment(check.at)}</span>
-        <span class="min-w-0 flex-1 md:flex md:gap-4">
-          {hasPlaces(monitor) && <span class="clipped block shrink-0 text-soft md:w-28">{nameOf(check.source)}</span>}
+        <span class="flex min-w-0 flex-1 flex-col-reverse md:flex-row md:gap-4">
+          <span class="flex shrink-0 gap-2 whitespace-nowrap text-soft max-md:text-xs md:gap-4">
+            <span class="md:w-32">{labelMoment(check.at)}</span>
+            {hasPlaces(monitor) && <span class="clipped md:w-28">{nameOf(check.source)}</span>}
+          </span>
           <span class="clipped block min-w-0 md:flex-1">{summarise(check)}</span>
         </span>
-        <span class="shrink-0 text-right">{measured(check)}</span>
+        <span class="shrink-0 text-right">{check.latency_ms === null ? '' : formatMs(check.latency_ms)}</span>
         <Icon name="chevron" class={`size-4 text-soft transition-transform ${isOpen ? 'rotate-90' : ''}`} />
       </button>
       {isOpen && (
@@ -49,8 +52,3 @@ function summarise(check: Check): string {
   return check.http_status === null ? VERDICTS[check.verdict] : `HTTP ${check.http_status}`;
 }
 
-/** How long it took; of a job, how long it ran. */
-function measured({ latency_ms: ms, ping }: Check): string {
-  if (ms === null) return '';
-  return ping === undefined ? formatLatency(ms) : formatDuration(ms / 1000);
-}

@@ -7,6 +7,7 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
 import { PAGES } from '../../routes.ts';
 import { joinWords } from './figures.ts';
+import { withoutCount } from './standing-words.ts';
 
 type Incident = Schemas['Incident'];
 
@@ -14,7 +15,7 @@ type Incident = Schemas['Incident'];
 const SHOWN = 8;
 
 /** The newest incidents of the monitor. */
-export function Incidents({ id, incidents }: { id: string; incidents: Load<Incident[]> }) {
+export function Incidents({ id, incidents, hasPlaces }: { id: string; incidents: Load<Incident[]>; hasPlaces: boolean }) {
   const hasMore = (incidents.value.value?.length ?? 0) > SHOWN && PAGES.incidents !== undefined;
   const all = hasMore && (
     <a href={`/incidents?monitor_id=${encodeURIComponent(id)}`} class="text-sm text-soft underline underline-offset-2 hover:text-ink">
@@ -28,7 +29,7 @@ export function Incidents({ id, incidents }: { id: string; incidents: Load<Incid
           list.length === 0 ? (
             <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">There was none so far.</p>
           ) : (
-            <Table caption="Incidents, the newest first" columns={COLUMNS} rows={list.slice(0, SHOWN)} keyOf={(incident) => incident.id} hrefOf={(incident) => (PAGES.incident === undefined ? null : `/incidents/${incident.id}`)} />
+            <Table caption="Incidents, the newest first" columns={COLUMNS} rows={list.slice(0, SHOWN).map((incident) => (hasPlaces ? incident : { ...incident, sources_down: [] }))} keyOf={(incident) => incident.id} hrefOf={(incident) => (PAGES.incident === undefined ? null : `/incidents/${incident.id}`)} />
           )
         }
       </Loaded>
@@ -55,8 +56,8 @@ const COLUMNS: readonly Column<Incident>[] = [
 function Why({ reason, sources_down: places, acknowledged_at: acknowledged, status }: Incident) {
   return (
     <>
-      {reason}
-      {places.length > 0 && <span class="block text-xs text-soft max-md:hidden">{joinWords(places)}</span>}
+      {places.length > 0 ? withoutCount(reason) : reason}
+      {places.length > 0 && <span class="block text-xs text-soft">{joinWords(places)}</span>}
       {status === 'open' && acknowledged !== null && <Badge tone="good">Somebody is on it</Badge>}
     </>
   );

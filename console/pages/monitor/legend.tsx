@@ -1,5 +1,5 @@
 import type { Schemas } from '../../client/api.ts';
-import { formatLatency } from '../../parts/time.tsx';
+import { formatMs } from '../../plots/milliseconds.ts';
 import type { Line } from '../../plots/series.ts';
 import { labelStep } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
@@ -30,15 +30,15 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
         {answer.sources.length > 1 && <Choice answer={answer} view={view} />}
         <span class="text-xs text-soft">{step === undefined ? capitalise(words) : labelStep(step.at, STEP_SECONDS[answer.resolution])}</span>
       </div>
-      <div class="-mx-1.5 mt-0.5 flex flex-wrap gap-x-1">
+      <div class="-mx-1 mt-0.5 flex flex-wrap md:gap-x-2">
         {told.map((line) => {
           const value = hovered === null ? (whole[line.name] ?? null) : (line.values[hovered] ?? null);
           const isOn = !hidden.has(line.name);
           return (
-            <button key={line.name} type="button" aria-pressed={isOn} title={MEANINGS[line.name] ?? 'The median of this place'} onClick={() => toggle(line.name)} class="flex h-7 items-center gap-1.5 rounded px-1.5 text-[0.8125rem] hover:bg-hover">
-              <span class={`h-0.5 w-3.5 rounded ${isOn ? '' : 'opacity-30'}`} style={{ background: `var(--${line.colour})` }} aria-hidden="true" />
+            <button key={line.name} type="button" aria-pressed={isOn} title={MEANINGS[line.name] ?? 'The median of this place'} onClick={() => toggle(line.name)} class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover">
+              <span class={`h-0.5 w-2.5 rounded ${isOn ? '' : 'opacity-30'}`} style={{ background: `var(--${line.colour})` }} aria-hidden="true" />
               <span class={isOn ? 'text-soft' : 'text-soft line-through'}>{line.name}</span>
-              <span class="min-w-14 text-left font-medium">{value === null ? '–' : formatLatency(value)}</span>
+              <span class="min-w-12 text-left md:min-w-14 font-medium">{value === null ? '–' : formatMs(value)}</span>
             </button>
           );
         })}

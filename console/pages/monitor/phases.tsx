@@ -1,5 +1,5 @@
 import { api, type Schemas } from '../../client/api.ts';
-import { Button } from '../../parts/button.tsx';
+import { IconButton } from '../../parts/button.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { formatLatency } from '../../parts/time.tsx';
 import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
@@ -10,29 +10,31 @@ import { STEP_SECONDS } from './lines.ts';
 
 type PhasesProps = { monitor: Schemas['Monitor']; answer: Schemas['MonitorStats']; words: string; picked: Span | null };
 
+/** Good results keep their phases once in so long: in less there may be none. */
+const KEPT_EVERY = 600;
+
 /** Where the time goes: the steps of an exchange, in the mean of the window and, where a moment was picked, then. */
 export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
   const { phases } = answer.totals;
+  const asked = picked === null ? null : aroundOf(picked);
   const then = useLoad<Schemas['MonitorStats'] | null>(
     // A moment that has just begun has no end to ask for yet.
-    async (signal) => (picked === null || picked.from >= Date.now() / 1000 - 1 ? null : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: { from: picked.from, to: picked.to }, signal })),
-    [monitor.id, picked?.from, picked?.to],
+    async (signal) => (asked === null || asked.from >= Date.now() / 1000 - 1 ? null : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: asked, signal })),
+    [monitor.id, asked?.from, asked?.to],
   );
   const { value: moment } = then.value;
-  const momentPhases = picked !== null && moment !== null && moment.from === picked.from ? moment.totals.phases : null;
+  const momentPhases = asked !== null && moment !== null && moment.from === asked.from ? moment.totals.phases : null;
   if (!hasPhases(phases) && picked === null) return null;
   const fullMs = Math.max(hasPhases(phases) ? sumPhases(phases) : 0, hasPhases(momentPhases) ? sumPhases(momentPhases) : 0);
   return (
     <div class="mt-3 grid gap-3 border-t border-line pt-3">
       {picked !== null && (
         <div>
-          <div class="mb-1 flex flex-wrap items-center justify-between gap-2">
+          <div class="mb-1 flex items-start justify-between gap-2">
             <h3 class="text-[0.8125rem] font-medium">
-              {labelStep(picked.from, STEP_SECONDS[answer.resolution])} <span class="font-normal text-soft">{hasPhases(momentPhases) ? `${formatLatency(sumPhases(momentPhases))} in the mean` : then.isBusy.value ? '' : 'no phases were kept then'}</span>
+              {labelStep(picked.from, STEP_SECONDS[answer.resolution])} <span class="font-normal text-soft">{hasPhases(momentPhases) ? `in the mean of ${asked !== null && asked.to - asked.from > picked.to - picked.from ? 'these ten minutes' : 'then'}: ${formatLatency(sumPhases(momentPhases))}` : then.isBusy.value ? '' : 'no phases were kept then'}</span>
             </h3>
-            <Button size="small" tone="quiet" icon="close" onClick={() => setQuery({ at: '' })}>
-              Let go
-            </Button>
+            <IconButton icon="close" label="Let go of this moment" onClick={() => setQuery({ at: '' })} class="-my-1.5 size-8" />
           </div>
           {hasPhases(momentPhases) && <PhaseBar phases={momentPhases} fullMs={fullMs} label="Phases of the picked moment" />}
         </div>
@@ -47,4 +49,11 @@ export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {
       )}
     </div>
   );
+}
+
+/** A moment, or the ten minutes of the clock that it lies in. */
+function aroundOf({ from, to }: Span): Span {
+  if (to - from >= KEPT_EVERY) return { from, to };
+  const start = Math.floor(from / KEPT_EVERY) * KEPT_EVERY;
+  return { from: start, to: start + KEPT_EVERY };
 }

@@ -1,36 +1,22 @@
 import { Button } from '../../parts/button.tsx';
+import { Choices } from '../../parts/choices.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { DEFAULT_RANGE, RANGES, type RangeName, type Shown } from './ranges.ts';
 
 const NAMES = Object.keys(RANGES) as RangeName[];
+const CHOICES = NAMES.map((value) => ({ value, label: RANGES[value].label }));
 
 /** Chooses the stretch that the page shows; it stands in the address. */
 export function RangeControl({ shown }: { shown: Shown }) {
   useShortcut('[', 'A shorter range', () => step(shown, -1));
   useShortcut(']', 'A longer range', () => step(shown, 1));
   return (
-    <div class="flex flex-wrap items-center gap-2">
-      <div role="group" aria-label="Range" class="flex rounded-lg border border-line bg-sunken p-0.5">
-        {NAMES.map((name) => {
-          const isOn = shown.zoom === null && shown.range === name;
-          return (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={isOn}
-              aria-label={RANGES[name].words}
-              onClick={() => choose(name)}
-              class={`h-7 rounded-md px-2 text-[0.8125rem] whitespace-nowrap md:px-2.5 ${isOn ? 'bg-surface font-medium text-ink shadow-sm' : 'text-soft hover:text-ink'}`}
-            >
-              {RANGES[name].label}
-            </button>
-          );
-        })}
-      </div>
+    <div class="flex max-w-full flex-wrap items-center gap-2">
+      <Choices<RangeName | ''> label="Range" choices={CHOICES} value={shown.zoom === null ? shown.range : ''} onValue={(name) => name !== '' && choose(name)} />
       {shown.zoom !== null && (
         <Button size="small" tone="quiet" icon="back" onClick={() => choose(shown.range)}>
-          {RANGES[shown.range].label}
+          Back to {RANGES[shown.range].label}
         </Button>
       )}
     </div>

@@ -1,12 +1,13 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import type { Schemas } from '../../client/api.ts';
 import type { Load } from '../../parts/load.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { IconButton } from '../../parts/button.tsx';
 import { Card, Section } from '../../parts/page.tsx';
-import { clock, formatLatency, formatShort } from '../../parts/time.tsx';
+import { clock, formatShort } from '../../parts/time.tsx';
 import { useWide } from '../../parts/wide.ts';
+import { formatMs } from '../../plots/milliseconds.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { scaleSpan, type Span } from '../../plots/series.ts';
 import { StatusBand } from '../../plots/status-band.tsx';
@@ -35,7 +36,7 @@ const HEIGHTS = { wide: 260, narrow: 200 } as const;
 /** One slow check of hundreds makes all others flat: whoever wants it asks for it. */
 const HIDDEN: ReadonlySet<string> = new Set(['p99']);
 
-const TITLES: Partial<Record<Schemas['MonitorType'], string>> = { heartbeat: 'How long the job runs', icmp: 'Round trip' };
+const TITLES: Partial<Record<Schemas['MonitorType'], string>> = { heartbeat: 'How long the job runs', icmp: 'Round trip', domain: 'Status', vendor: 'Status' };
 
 /** The band and the response times of the range. */
 export function Response(props: ResponseProps) {
@@ -78,8 +79,8 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
     return zoom(scaleSpan(spanOf(shown, answer.to), { centre, factor: way === 'in' ? 0.5 : 2, shortest: SHORTEST_SECONDS, latest: clock.value }));
   };
   const describe = (index: number) => `${labelStep(answer.series[index]?.at ?? span.to, step)}: ${describeValues(lines, index)}`;
-  const isEmpty = useComputed(() => all.every(({ values }) => values.every((value) => value === null)));
-  const isTimed = !(isEmpty.value && ['domain', 'vendor'].includes(monitor.type));
+  const isEmpty = useMemo(() => all.every(({ values }) => values.every((value) => value === null)), [all]);
+  const isTimed = !(isEmpty && ['domain', 'vendor'].includes(monitor.type));
   const bridged = Math.max(step, monitor.interval_seconds) * 2.5;
   return (
     <div class={isBusy ? 'opacity-70 transition-opacity delay-300' : ''}>
@@ -95,7 +96,9 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
               <IconButton icon="minus" label="Zoom out" onClick={() => zoomBy('out')} class="size-8" />
             </div>
           </div>
-          <div class="relative">
+          {isEmpty ? (
+            <p class="grid h-32 place-items-center text-sm text-soft">Nothing was measured in {words}</p>
+          ) : (
             <TimePlot
               label="Response time: arrow keys go from moment to moment, Enter shows its checks, + and - zoom, Escape goes back"
               moments={moments}
@@ -113,9 +116,8 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
               shades={shades}
               picked={mark}
             />
-            {isEmpty.value && <p class="pointer-events-none absolute inset-0 grid place-items-center pb-8 text-sm text-soft">Nothing was measured in {words}</p>}
-          </div>
-          <p class="mt-1 text-xs text-soft md:hidden">Tap a moment to see its checks; two fingers zoom.</p>
+          )}
+          {!isEmpty && <p class="mt-1 text-xs text-soft md:hidden">Tap a moment to see its checks; two fingers zoom.</p>}
           <WherePhases monitor={monitor} answer={answer} words={words} picked={mark} />
         </>
       )}
@@ -124,6 +126,6 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
 }
 
 function describeValues(lines: readonly { name: string; values: readonly (number | null)[] }[], index: number): string {
-  const known = lines.flatMap(({ name, values }) => (typeof values[index] === 'number' ? [`${name} ${formatLatency(values[index])}`] : []));
+  const known = lines.flatMap(({ name, values }) => (typeof values[index] === 'number' ? [`${name} ${formatMs(values[index])}`] : []));
   return known.length === 0 ? 'nothing measured' : known.join(', ');
 }

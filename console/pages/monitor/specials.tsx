@@ -29,7 +29,7 @@ function PingAddress({ detail }: SpecialProps) {
         {token === undefined ? (
           <p class="text-sm text-soft">Only those who may change the monitor see its address.</p>
         ) : (
-          <div class="grid gap-3">
+          <div class="grid grid-cols-1 gap-3">
             <CopyText text={address} label="Ping address" />
             <CopyText text={`your-job && curl -fsS -m 10 --retry 5 --retry-connrefused ${address}`} label="Command for a job" />
             <p class="text-sm text-soft">

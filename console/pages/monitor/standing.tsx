@@ -10,7 +10,7 @@ import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/t
 import { toast } from '../../parts/toast.tsx';
 import { PAGES } from '../../routes.ts';
 import { count } from './figures.ts';
-import { explain, hasPlaces, headline, newestByPlace, sentence, whoSees } from './standing-words.ts';
+import { explain, hasPlaces, headline, newestByPlace, sentence, whoSees, withoutCount } from './standing-words.ts';
 
 type Monitor = Schemas['Monitor'];
 type Incident = Schemas['Incident'];
@@ -47,10 +47,10 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
                 <span class="font-medium">
                   For <Since at={incident.started_at} />
                 </span>
-                <span class="text-soft">, since {formatShort(incident.started_at)}:</span> {sentence(incident.reason)}
+                <span class="text-soft">, since {formatShort(incident.started_at)}:</span> {sentence(seen === null ? incident.reason : withoutCount(incident.reason))}
               </p>
             ) : (
-              <p class="text-soft">{explain(monitor, isChecked) ?? <Quiet monitor={monitor} before={before} />}</p>
+              <p class="text-soft">{explain(monitor, checks?.[0]) ?? <Quiet monitor={monitor} before={before} />}</p>
             )}
           </div>
           <p class="text-sm text-soft">
@@ -68,9 +68,11 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
 function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null | undefined }) {
   if (before === undefined) return <span>&nbsp;</span>;
   if (before === null) return <>No incident since it was made, {formatDuration(clock.value - monitor.created_at)} ago.</>;
+  const { id, resolved_at: end, started_at: start, duration_seconds: seconds } = before;
+  const lasted = `the last one lasted ${formatDuration(seconds)}`;
   return (
     <>
-      No incident for <Since at={before.resolved_at ?? before.started_at} />.
+      No incident for <Since at={end ?? start} />; {PAGES.incident === undefined ? lasted : <a href={`/incidents/${id}`} class="underline decoration-line-strong underline-offset-2 hover:text-ink">{lasted}</a>}.
     </>
   );
 }
@@ -78,7 +80,7 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
 /** When it was looked at last, and how that went. */
 function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Check[] | null }) {
   const last = checks?.[0];
-  if (last === undefined) return <span>&nbsp;</span>;
+  if (last === undefined) return checks === null ? <span>&nbsp;</span> : null;
   const places = new Set(checks?.map(({ source }) => source.id)).size;
   return (
     <>

@@ -1,0 +1,176 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Page } from 'playwright-core';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { fitZoom, readShown, spanOf } from '../../console/pages/monitor/ranges.ts';
+import { bridgeHoles, listLoners, scaleSpan } from '../../console/plots/series.ts';
+import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { startTarget, type Target } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+const HOUR_MS = 3_600_000;
+
+type Watched = { id: string; target: Target };
+
+test.serial('a monitor goes down and up again before our eyes, and each failure shows what was answered', async (t) => {
+  const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
+  const watched = await makeMonitor(t);
+  await page.goto(`/monitors/${watched.id}`);
+  await signIn(page, t.context.person);
+  await heading(page, 'Shop is up').waitFor();
+  t.regex(await page.title(), /^Up · Shop/);
+
+  watched.target.health.status = 503;
+  await page.getByRole('button', { name: 'Check now' }).click();
+  await heading(page, 'Shop is down').waitFor();
+  await page.getByText(/^For \d+ s, since .*: HTTP 503 instead of 2xx/).waitFor();
+  await page.getByText(/^local sees it\./).waitFor();
+  await page.getByRole('button', { name: 'I am on it' }).click();
+  await page.getByText(/is on it since just now/).waitFor();
+
+  const failed = page.getByRole('button', { name: /^Down.*HTTP 503 instead of 2xx/ }).first();
+  await failed.click();
+  const details = page.locator(`[id="${await failed.getAttribute('aria-controls')}"]`);
+  await details.getByText('Answered with status 503').waitFor();
+  await details.getByRole('group', { name: 'Headers' }).getByText('HTTP 503').waitFor();
+  t.is(await details.getByRole('group', { name: 'How the body begins' }).textContent(), 'ok');
+  t.deepEqual(await findBarriers(page), []);
+
+  watched.target.health.status = 200;
+  await page.getByRole('button', { name: 'Check now' }).click();
+  await heading(page, 'Shop is up').waitFor();
+  await page.getByText(/^No incident for/).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test.serial('ranges, zoom and the picked moment stand in the address, for mouse and keyboard', async (t) => {
+  const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
+  const { id } = await makeMonitor(t);
+  await addHistory(t, id);
+  // Before the first result.
+  const from = Math.floor(Date.now() / 1000) - 40 * 3600;
+  await page.goto(`/monitors/${id}?from=${from}&to=${from + 36_000}`);
+  await signIn(page, t.context.person);
+  await page.getByText(/^Nothing was measured in \d/).waitFor();
+  await page.getByRole('button', { name: '7 d', exact: true }).click();
+  await page.waitForURL(/\?range=7d$/);
+  t.is(await page.getByRole('button', { name: '7 d', exact: true }).getAttribute('aria-pressed'), 'true');
+  await page.getByRole('button', { name: '24 h', exact: true }).click();
+  await page.waitForURL((url) => url.search === '');
+  const plot = page.getByRole('slider', { name: /^Response time/ });
+  await plot.waitFor();
+  await page.getByText('Where the time goes').waitFor();
+  await page.getByText(/in the mean of the last 24 hours/).waitFor();
+
+  await plot.focus();
+  await page.keyboard.press('End');
+  for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('ArrowLeft');
+  await until(async () => /: p95 .* ms, p50 .* ms$|nothing measured/.test((await plot.getAttribute('aria-valuetext')) ?? ''));
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/at=\d+/);
+  await page.getByText(/^Of \w+ \d+ \w+/).waitFor();
+  await page.keyboard.press('+');
+  await page.waitForURL(/from=\d+&to=\d+/);
+  await page.keyboard.press('Escape');
+  await page.waitForURL((url) => !url.searchParams.has('from'));
+
+  const box = await plot.boundingBox();
+  if (box === null) throw new Error('The plot is not there');
+  await page.mouse.move(box.x + 200, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 300, box.y + 60);
+  await page.mouse.move(box.x + 400, box.y + 60);
+  await page.mouse.up();
+  await page.waitForURL(/from=\d+&to=\d+/);
+  const { searchParams } = new URL(page.url());
+  const zoomed = Number(searchParams.get('to')) - Number(searchParams.get('from'));
+  t.true(zoomed > 3 * 3600 && zoomed < 12 * 3600, `${zoomed} s of a day of which a quarter was drawn`);
+  t.false(searchParams.has('at'), 'a drag picks nothing');
+  await page.getByRole('button', { name: 'Back to 24 h' }).click();
+  await page.waitForURL((url) => !url.searchParams.has('from'));
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
+
+test.serial('it is paused, resumed and deleted, and a viewer only looks, on a phone in the dark', async (t) => {
+  const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
+  const { id } = await makeMonitor(t, { check_spec: { request: { secretHeaders: { 'X-Api-Key': 'never shown' } } } });
+  await page.goto(`/monitors/${id}`);
+  await signIn(page, t.context.person);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await heading(page, 'Shop is paused').waitFor();
+  t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'paused');
+  await page.keyboard.press('p');
+  await heading(page, /Shop (waits for its first check|is up)|The state of Shop is unknown/).waitFor();
+  await heading(page, 'Shop is up').waitFor();
+
+  await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
+  const phone = await openPage(t, t.context.browser, { url: t.context.service.url, size: 'phone', colorScheme: 'dark' });
+  await phone.page.goto(`/monitors/${id}`);
+  await signIn(phone.page, t.context.person);
+  await phone.page.getByRole('heading', { name: 'Settings' }).waitFor();
+  await phone.page.getByText('X-Api-Key kept secret').waitFor();
+  t.is(await phone.page.getByRole('button', { name: /Pause|Delete|Check now/ }).count(), 0);
+  t.is(await phone.page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing is wider than the screen');
+  t.deepEqual(await findBarriers(phone.page), []);
+  t.deepEqual(phone.complaints, []);
+  await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'owner'`));
+
+  await page.reload();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog', { name: 'Delete Shop?' }).getByRole('button', { name: 'Delete monitor' }).click();
+  await page.waitForURL(/\/monitors$/);
+  t.is((await t.context.service.call('GET', `/monitors/${id}`)).status, 404);
+  await page.goto(`/monitors/${id}`);
+  await heading(page, /There is no such monitor/, 2).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('what is wrong in an address is as if it were not there, and a zoom stays within what can be asked for', (t) => {
+  t.deepEqual(readShown({ range: 'toString', from: '1', to: '2' }), { range: '24h', zoom: null });
+  t.deepEqual(readShown({ range: '1y', from: '1000', to: '5000' }), { range: '1y', zoom: { from: 1000, to: 5000 } });
+  t.deepEqual(spanOf({ range: '1h', zoom: null }, 10_000), { from: 6400, to: 10_000 });
+  t.deepEqual(fitZoom({ from: 10_010, to: 10_020 }, 1_000_000), { from: 9720, to: 10_320 });
+  t.deepEqual(fitZoom({ from: 999_000, to: 1_100_000 }, 1_000_000), { from: 898_920, to: 999_960 });
+  t.deepEqual(scaleSpan({ from: 0, to: 1000 }, { centre: 250, factor: 0.5, shortest: 100, latest: 2000 }), { from: 125, to: 625 });
+});
+
+test('a line goes over holes that the interval makes, and breaks at those that it does not', (t) => {
+  const moments = [0, 60, 120, 180, 240, 300, 900, 960, 1800];
+  const bridged = bridgeHoles(moments, [5, null, 6, null, null, null, 7, 8, 9], 130);
+  t.deepEqual(bridged, [5, undefined, 6, null, null, null, 7, 8, 9]);
+  t.deepEqual(listLoners(bridged), []);
+  t.deepEqual(listLoners(bridgeHoles([0, 60, 120, 180], [null, 3, null, null], 60)), [1]);
+});
+
+/** Watches a site that is up by now, from one place. */
+async function makeMonitor(t: ExecutionContext<ConsoleService>, more: object = {}): Promise<Watched> {
+  const target = await startTarget(t);
+  const { call } = t.context.service;
+  const settings = { name: 'Shop', target: target.url(), interval_seconds: 3600, down_after_failures: 1, sla_target: 99.9, ...more };
+  const { json, status } = await call('POST', '/monitors', settings);
+  t.is(status, 201);
+  const id = String(json['id']);
+  await until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === 'up');
+  return { id, target };
+}
+
+/** Results of a day, one each ten minutes with its phases. */
+async function addHistory({ context: { databaseUrl } }: ExecutionContext<ConsoleService>, id: string): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    await client.query('UPDATE monitors SET created_at = created_at - 172800 WHERE id = $1', [id]);
+    await client.query(
+      `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, detail)
+       SELECT $2::bigint - n * 600000, s.monitor_no, s.agent_no, 80 + n % 40, 200, 1, '{"phases": "2 9 14 50 5"}'
+       FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no, generate_series(1, 125) AS n WHERE m.id = $1`,
+      [id, Date.now() - HOUR_MS],
+    );
+  });
+}
+
+function heading(page: Page, name: string | RegExp, level = 1) {
+  return page.getByRole('heading', { level, name });
+}
