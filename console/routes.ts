@@ -19,6 +19,8 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   channel: async () => (await import('./pages/channel.tsx')).ChannelPage,
   agents: async () => (await import('./pages/agents.tsx')).AgentsPage,
   agent: async () => (await import('./pages/agents/agent.tsx')).AgentPage,
+  settings: async () => (await import('./pages/settings.tsx')).SettingsPage,
+  settingsSection: async () => (await import('./pages/settings.tsx')).SettingsPage,
 };
 
 /** The pages of those who are not. */

@@ -1,0 +1,49 @@
+import type { ComponentType } from 'preact';
+import { signedIn } from '../client/session-state.ts';
+import type { PageProps } from '../page-props.ts';
+import { ButtonLink } from '../parts/button.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Page } from '../parts/page.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { AccountSettings } from './settings/account.tsx';
+import { SessionSettings } from './settings/sessions.tsx';
+import { TokenSettings } from './settings/tokens.tsx';
+import { UsageSettings } from './settings/usage.tsx';
+
+type Part = { section: string; label: string; Shown: ComponentType<{ query: PageProps['query'] }>; forOwners?: boolean };
+
+const PARTS: readonly Part[] = [
+  { section: 'account', label: 'Account', Shown: AccountSettings },
+  { section: 'sessions', label: 'Sessions', Shown: SessionSettings },
+  { section: 'tokens', label: 'API tokens', Shown: TokenSettings, forOwners: true },
+  { section: 'usage', label: 'Plan and usage', Shown: UsageSettings },
+];
+
+/** What one sets for oneself, and owners for the account; each part has an address of its own. */
+export function SettingsPage({ params, query }: PageProps) {
+  const { user, tenant } = signedIn();
+  const isOwner = user.role === 'owner';
+  const wanted = params['section'] ?? 'account';
+  const part = PARTS.find(({ section }) => section === wanted);
+  const tabs = PARTS.filter(({ forOwners = false }) => isOwner || !forOwners).map(({ section, label }) => ({ href: hrefOf(section), label }));
+  return (
+    <Page title="Settings" lead={tenant.name}>
+      <Tabs label="Settings" tabs={tabs} current={hrefOf(wanted)} />
+      {part === undefined ? (
+        <Empty icon="search" title="There is no such setting" action={<ButtonLink href="/settings">All settings</ButtonLink>}>
+          The address may be mistyped.
+        </Empty>
+      ) : part.forOwners === true && !isOwner ? (
+        <Empty icon="key" title="Only owners see this">
+          You are {user.role === 'editor' ? 'an editor' : 'a viewer'} of {tenant.name}. Ask an owner for what you need, or to change your role.
+        </Empty>
+      ) : (
+        <part.Shown query={query} />
+      )}
+    </Page>
+  );
+}
+
+function hrefOf(section: string): string {
+  return `/settings/${section}`;
+}

@@ -1,0 +1,89 @@
+import { useSignal } from '@preact/signals';
+import { api } from '../../client/api.ts';
+import { problemsByField, sentenceOf } from '../../client/failure.ts';
+import { session, signedIn } from '../../client/session-state.ts';
+import { Button } from '../../parts/button.tsx';
+import { Choices } from '../../parts/choices.tsx';
+import { FormError, TextField } from '../../parts/field.tsx';
+import { Card, Section } from '../../parts/page.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
+import { PasswordForm } from './password.tsx';
+import { SecondFactor } from './second-factor.tsx';
+import { useTask } from './use-task.ts';
+
+const THEMES: readonly { value: Theme; label: string }[] = [
+  { value: 'system', label: 'As the system' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+];
+
+const ROLES = { owner: 'Owner: may change everything, members and tokens as well', editor: 'Editor: may change monitors, channels and agents', viewer: 'Viewer: sees everything, changes nothing' } as const;
+
+/** One's own name, looks, password and second factor. */
+export function AccountSettings() {
+  return (
+    <>
+      <Section title="You">
+        <Card>
+          <Profile />
+        </Card>
+      </Section>
+      <Section title="Password">
+        <Card>
+          <PasswordForm />
+        </Card>
+      </Section>
+      <Section title="Second factor" lead="A code from your phone beside the password: who learns your password still does not get in.">
+        <Card>
+          <SecondFactor />
+        </Card>
+      </Section>
+    </>
+  );
+}
+
+function Profile() {
+  const { user } = signedIn();
+  const name = useSignal(user.name);
+  const task = useTask();
+  const save = () =>
+    task.run(async () => {
+      const changed = await api.patch('/user', { body: { name: name.value.trim() } });
+      session.value = { ...signedIn(), user: changed };
+      name.value = changed.name;
+      toast('Your name is saved');
+    });
+  const { byField, rest } = problemsByField(task.error.value, ['name']);
+  return (
+    <div class="grid max-w-md gap-5">
+      <form
+        class="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void save();
+        }}
+      >
+        <TextField label="Name" value={name.value} autocomplete="name" maxLength={255} hint="Stands beside what you do: in incidents and in the audit log." error={byField['name']} onValue={(value) => (name.value = value)} />
+        <FormError text={rest} />
+        <Button type="submit" class="self-start" busy={task.isBusy.value} disabled={name.value.trim() === user.name}>
+          Save name
+        </Button>
+      </form>
+      <dl class="grid gap-x-6 gap-y-3 text-sm md:grid-cols-2">
+        <div class="min-w-0">
+          <dt class="text-xs text-soft">E-mail</dt>
+          <dd class="break-words">{user.email}</dd>
+        </div>
+        <div>
+          <dt class="text-xs text-soft">Role</dt>
+          <dd>{ROLES[user.role]}</dd>
+        </div>
+      </dl>
+      <div>
+        <div class="mb-1 text-sm font-medium">Theme</div>
+        <Choices label="Theme" choices={THEMES} value={theme.value} onValue={(chosen) => void chooseTheme(chosen).catch((error: unknown) => toast(sentenceOf(error), 'bad'))} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+import { useSignal } from '@preact/signals';
+import { api } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyText } from '../../parts/copy.tsx';
+import { confirm, Dialog } from '../../parts/dialog.tsx';
+import { FormError, SelectField, TextField } from '../../parts/field.tsx';
+import { useTask } from './use-task.ts';
+
+const FORM = 'new-token';
+const DAY_SECONDS = 86_400;
+
+const SCOPES = [
+  { value: 'read', label: 'Read' },
+  { value: 'write', label: 'Read and write' },
+] as const;
+
+const EXPIRIES = [
+  { value: '', label: 'Never' },
+  { value: '7', label: 'In 7 days' },
+  { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
+  { value: '365', label: 'In a year' },
+] as const;
+
+/** Makes a token and shows it, once. */
+export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
+  const name = useSignal('');
+  const scope = useSignal('read');
+  const expiry = useSignal('');
+  const made = useSignal<string | null>(null);
+  const task = useTask();
+  const make = () =>
+    task.run(async () => {
+      const days = Number(expiry.value);
+      const { token } = await api.post('/tokens', {
+        body: { name: name.value.trim(), scopes: scope.value === 'write' ? ['read', 'write'] : ['read'], ...(days > 0 && { expires_at: Math.floor(Date.now() / 1000) + days * DAY_SECONDS }) },
+      });
+      made.value = token;
+      onMade();
+    });
+  const close = () => {
+    if (made.value === null) return onClose();
+    void confirm({ title: 'Have you kept the token?', text: 'It is not shown again. A lost one is revoked, and a new one made.', action: 'I have kept it', tone: 'primary' }).then((yes) => yes && onClose());
+  };
+  const { byField, rest } = problemsByField(task.error.value, ['name', 'scopes', 'expires_at']);
+  if (made.value !== null) {
+    return (
+      <Dialog
+        title="Your new token"
+        wide
+        onClose={close}
+        actions={
+          <Button tone="primary" onClick={onClose}>
+            I have kept it
+          </Button>
+        }
+      >
+        <Made token={made.value} />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog
+      title="New API token"
+      onClose={close}
+      actions={
+        <>
+          <Button onClick={close}>Cancel</Button>
+          <Button type="submit" form={FORM} tone="primary" busy={task.isBusy.value}>
+            Make token
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={FORM}
+        class="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+      >
+        <TextField label="Name" hint="Where it is used, such as Terraform or the office screen." required autofocus maxLength={255} value={name.value} error={byField['name']} onValue={(value) => (name.value = value)} />
+        <SelectField label="It may" hint="Read and write changes monitors, channels and agents; neither sees members or tokens." options={SCOPES} value={scope.value} error={byField['scopes']} onValue={(value) => (scope.value = value)} />
+        <SelectField label="It expires" options={EXPIRIES} value={expiry.value} error={byField['expires_at']} onValue={(value) => (expiry.value = value)} />
+        <FormError text={rest} />
+      </form>
+    </Dialog>
+  );
+}
+
+function Made({ token }: { token: string }) {
+  return (
+    <div class="grid grid-cols-1 gap-4 text-sm">
+      <p>Keep it where secrets are kept: it is shown this once, and we store nothing that it could be read from.</p>
+      <CopyText text={token} label="API token" />
+      <div>
+        <div class="mb-1 text-soft">A first call:</div>
+        <CopyText text={`curl -H 'Authorization: Bearer ${token}' ${window.location.origin}/v1/monitors`} label="Command that lists the monitors" />
+      </div>
+    </div>
+  );
+}

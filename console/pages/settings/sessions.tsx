@@ -1,0 +1,85 @@
+import { useSignal } from '@preact/signals';
+import { api, type Schemas } from '../../client/api.ts';
+import { sentenceOf } from '../../client/failure.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { confirm } from '../../parts/dialog.tsx';
+import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
+import { Section } from '../../parts/page.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { formatDateTime, Moment } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { nameBrowser } from './browser-name.ts';
+import { useTask } from './use-task.ts';
+
+type Answer = { sessions: readonly Session[] };
+type Session = Schemas['Session'];
+
+/** Where one is signed in, and the ways to be so no more. */
+export function SessionSettings() {
+  const load = useLoad((signal) => api.get('/sessions', { signal }), []);
+  return <Loaded load={load}>{(answer) => <Sessions answer={answer} load={load} />}</Loaded>;
+}
+
+function Sessions({ answer: { sessions }, load }: { answer: Answer; load: Load<Answer> }) {
+  const others = sessions.filter(({ is_current: isCurrent }) => !isCurrent).length;
+  const columns: readonly Column<Session>[] = [
+    { head: 'Browser', cell: (each) => <Browser session={each} /> },
+    { head: 'Address', cell: ({ address }) => address ?? 'not known', wideOnly: true },
+    { head: 'Signed in', cell: ({ created_at: at }) => <Moment at={at} />, wideOnly: true, class: 'whitespace-nowrap text-soft' },
+    { head: 'Last seen', cell: ({ last_seen_at: at }) => <Moment at={at} />, class: 'whitespace-nowrap text-soft' },
+    { head: 'Ends', cell: ({ expires_at: at }) => <span title={formatDateTime(at)}><Moment at={at} /></span>, wideOnly: true, class: 'whitespace-nowrap text-soft' },
+    { head: 'Action', cell: (each) => (each.is_current ? <Badge tone="good">This one</Badge> : <EndSession session={each} load={load} />), align: 'right' },
+  ];
+  return (
+    <Section title="Where you are signed in" lead="A session ends after 14 days without a visit, and after 90 in any case." actions={others > 0 && <EndOthers others={others} load={load} />}>
+      <Table caption="Your sessions" columns={columns} rows={sessions} keyOf={({ id }) => id} />
+    </Section>
+  );
+}
+
+function Browser({ session: { user_agent: agent, address } }: { session: Session }) {
+  return (
+    <div class="min-w-0" title={agent ?? ''}>
+      <div>{nameBrowser(agent)}</div>
+      <div class="break-all text-xs text-soft md:hidden">{address}</div>
+    </div>
+  );
+}
+
+function EndSession({ session: { id, user_agent: agent }, load }: { session: Session; load: Load<Answer> }) {
+  const isBusy = useSignal(false);
+  const end = async () => {
+    isBusy.value = true;
+    try {
+      await api.delete('/sessions/{id}', { path: { id } });
+      await load.reload();
+    } catch (error) {
+      toast(sentenceOf(error), 'bad');
+    }
+    isBusy.value = false;
+  };
+  return (
+    <Button size="small" aria-label={`Sign out ${nameBrowser(agent)}`} busy={isBusy.value} onClick={() => void end()} class="-my-1">
+      Sign out
+    </Button>
+  );
+}
+
+function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
+  const task = useTask();
+  const end = async () => {
+    if (!(await confirm({ title: 'Sign out everywhere else?', text: `${others === 1 ? 'One other session ends' : `${others} other sessions end`} at once; this one stays.`, action: 'Sign out' }))) return;
+    await task.run(async () => {
+      await api.post('/sessions/end-others');
+      await load.reload();
+      toast('You are signed in here only');
+    });
+    if (task.error.value !== null) toast(sentenceOf(task.error.value), 'bad');
+  };
+  return (
+    <Button size="small" busy={task.isBusy.value} onClick={() => void end()}>
+      Sign out everywhere else
+    </Button>
+  );
+}

@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals';
+import { api, type Schemas } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { loadSession } from '../../client/session.ts';
+import { Button } from '../../parts/button.tsx';
+import { CopyText } from '../../parts/copy.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { FormError, TextField } from '../../parts/field.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { RecoveryCodes, useKeptCodes } from './recovery-codes.tsx';
+import { useTask } from './use-task.ts';
+
+type Started = Schemas['TotpDraft'];
+
+/** From the password over the app's picture to the first code and the recovery codes. */
+export function StartSecondFactor({ onClose }: { onClose: () => void }) {
+  const password = useSignal('');
+  const started = useSignal<Started | null>(null);
+  const code = useSignal('');
+  const task = useTask();
+  const kept = useKeptCodes(onClose);
+  const start = () => task.run(async () => void (started.value = await api.post('/user/totp', { body: { password: password.value } })));
+  const finish = () =>
+    task.run(async () => {
+      const { recovery_codes: codes } = await api.post('/user/totp/confirm', { body: { code: code.value.trim() } });
+      kept.codes.value = codes;
+      await loadSession();
+      toast('The second factor is on');
+    });
+  const { byField, rest } = problemsByField(task.error.value, ['password', 'code']);
+  const formId = 'start-second-factor';
+  const isDone = kept.codes.value !== null;
+  return (
+    <Dialog
+      title="Turn on the second factor"
+      onClose={kept.close}
+      actions={
+        isDone ? (
+          <Button tone="primary" onClick={onClose}>
+            I have kept them
+          </Button>
+        ) : (
+          <>
+            <Button onClick={kept.close}>Cancel</Button>
+            <Button type="submit" form={formId} tone="primary" busy={task.isBusy.value}>
+              {started.value === null ? 'Continue' : 'Turn on'}
+            </Button>
+          </>
+        )
+      }
+    >
+      {kept.codes.value !== null ? (
+        <RecoveryCodes codes={kept.codes.value} />
+      ) : (
+        <form
+          id={formId}
+          class="flex flex-col gap-4"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void (started.value === null ? start() : finish());
+          }}
+        >
+          {started.value === null ? (
+            <TextField key="password" label="Your password" type="password" autocomplete="current-password" required autofocus value={password.value} error={byField['password']} onValue={(value) => (password.value = value)} />
+          ) : (
+            <>
+              <Picture started={started.value} />
+              <TextField key="code" label="Code that the app shows" inputMode="numeric" autocomplete="one-time-code" required autofocus maxLength={12} value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
+            </>
+          )}
+          <FormError text={rest} />
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { started: Started }) {
+  return (
+    <>
+      <p class="text-sm text-soft">
+        Point your app at this, or open it <a class="text-accent underline underline-offset-2" href={url}>on this device</a>.
+      </p>
+      {/* Apps read dark on white alone. */}
+      <img class="mx-auto size-48 rounded-lg bg-[#fff] p-2" src={`data:image/svg+xml,${encodeURIComponent(svg)}`} alt="QR code of the secret below" />
+      <div class="text-sm">
+        <div class="mb-1 text-soft">Or type the secret into it:</div>
+        <CopyText text={secret} label="Secret" />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { api, type Schemas } from '../../client/api.ts';
+import { formatDuration } from '../../parts/time.tsx';
+import { Loaded, useLoad } from '../../parts/load.tsx';
+import { Card, Section } from '../../parts/page.tsx';
+
+type Usage = Schemas['Usage'];
+
+const PLANS: Record<Usage['plan'], string> = { free: 'Free', solo: 'Solo', pro: 'Pro' };
+
+const COUNTED = [
+  ['monitors', 'Monitors'],
+  ['own_agents', 'Agents of your own'],
+  ['tokens', 'API tokens'],
+] as const;
+
+/** From here on a bar is a warning. */
+const NEARLY_ALL = 0.9;
+
+/** What the plan allows, and how much of it is used. */
+export function UsageSettings() {
+  const load = useLoad((signal) => api.get('/usage', { signal }), []);
+  return (
+    <Loaded load={load}>
+      {(usage) => (
+        <Section title={`${PLANS[usage.plan]} plan`} lead="Whoever runs this service changes the plan of an account.">
+          <div class="grid gap-4 md:grid-cols-2">
+            <Card>
+              <h3 class="mb-3 text-sm font-medium">In use</h3>
+              <dl class="grid gap-4">
+                {COUNTED.map(([name, label]) => (
+                  <Counted key={name} label={label} used={usage.used[name]} limit={usage.limits[name]} />
+                ))}
+                <Row label="Channels" value={usage.used.channels.toLocaleString()} />
+                <Row label="Members" value={usage.used.members.toLocaleString()} />
+              </dl>
+            </Card>
+            <Card>
+              <h3 class="mb-3 text-sm font-medium">The plan</h3>
+              <dl class="grid gap-3">
+                <Row label="Checks at the most often" value={`every ${formatDuration(usage.limits.min_interval_seconds)}`} />
+                <Row label="Single results are kept" value={`${usage.limits.result_days} days`} />
+                <Row label="Requests to the API" value={`${usage.limits.requests_per_minute.toLocaleString()} a minute and token`} />
+              </dl>
+            </Card>
+          </div>
+        </Section>
+      )}
+    </Loaded>
+  );
+}
+
+function Counted({ label, used, limit }: { label: string; used: number; limit: number | null }) {
+  const share = limit === null ? null : limit === 0 ? 1 : Math.min(1, used / limit);
+  return (
+    <div>
+      <Row label={label} value={limit === null ? used.toLocaleString() : `${used.toLocaleString()} of ${limit.toLocaleString()}`} />
+      {share !== null && (
+        <dd class="mt-1.5 h-1.5 overflow-hidden rounded-full bg-nothing" aria-hidden="true">
+          <span class={`block h-full rounded-full ${share >= NEARLY_ALL ? 'bg-degraded-fill' : 'bg-accent'}`} style={{ width: `${share * 100}%` }} />
+        </dd>
+      )}
+    </div>
+  );
+}
+
+function Row({ label, value }: { label: string; value: string }) {
+  return (
+    <div class="flex items-baseline justify-between gap-4 text-sm">
+      <dt class="text-soft">{label}</dt>
+      <dd class="text-right">{value}</dd>
+    </div>
+  );
+}
