@@ -19,6 +19,8 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   channel: async () => (await import('./pages/channel.tsx')).ChannelPage,
   agents: async () => (await import('./pages/agents.tsx')).AgentsPage,
   agent: async () => (await import('./pages/agents/agent.tsx')).AgentPage,
+  reports: async () => (await import('./pages/reports.tsx')).ReportsPage,
+  report: async () => (await import('./pages/reports/report.tsx')).ReportPage,
   settings: async () => (await import('./pages/settings.tsx')).SettingsPage,
   settingsSection: async () => (await import('./pages/settings.tsx')).SettingsPage,
 };

@@ -1,0 +1,74 @@
+import { useSignal } from '@preact/signals';
+import { api, type Schemas } from '../client/api.ts';
+import type { PageProps } from '../page-props.ts';
+import { Button } from '../parts/button.tsx';
+import { Choices } from '../parts/choices.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Loaded, useLoad } from '../parts/load.tsx';
+import { Page } from '../parts/page.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { formatDuration } from '../parts/time.tsx';
+import { setQuery } from '../shell/router.ts';
+import { isPeriod, PERIODS, tellPeriod } from './reports/periods.ts';
+import { formatPercent } from './reports/percent.ts';
+
+type Report = Schemas['Report'];
+
+/** So many more with each step back. */
+const STEP = 13;
+
+const CHOICES = [
+  { value: '', label: 'All' },
+  { value: 'week', label: 'Weekly' },
+  { value: 'month', label: 'Monthly' },
+] as const;
+
+const COLUMNS: readonly Column<Report>[] = [
+  { head: 'Period', cell: (report) => tellPeriod(report) },
+  { head: 'Kind', cell: ({ period }) => PERIODS[period].kind, wideOnly: true, class: 'text-soft' },
+  { head: 'Uptime', cell: ({ summary }) => formatPercent(summary.uptime_percent), align: 'right', class: 'whitespace-nowrap' },
+  { head: 'Incidents', cell: ({ summary }) => summary.incidents.toLocaleString(), align: 'right' },
+  { head: 'Down in all', cell: ({ summary }) => formatDuration(summary.down_seconds ?? 0), align: 'right', wideOnly: true, class: 'whitespace-nowrap' },
+  { head: 'Targets met', cell: ({ summary }) => <TargetsMet summary={summary} />, align: 'right', wideOnly: true },
+  { head: 'Monitors', cell: ({ summary }) => summary.monitors.toLocaleString(), align: 'right', wideOnly: true },
+];
+
+/** The weeks and months that are over, newest first. */
+export function ReportsPage({ query }: PageProps) {
+  const wanted = useSignal(STEP);
+  const period = isPeriod(query['period']) ? query['period'] : '';
+  // One more than is shown tells whether there are more.
+  const load = useLoad((signal) => api.get('/reports', { query: { limit: wanted.value + 1, ...(period !== '' && { period }) }, signal }), [period, wanted.value]);
+  return (
+    <Page title="Reports" lead="Made at the end of each week (from Monday) and month, UTC. What one says never changes any more.">
+      <div class="mb-4">
+        <Choices label="Kind of report" choices={CHOICES} value={period} onValue={(value) => setQuery({ period: value })} />
+      </div>
+      <Loaded load={load}>
+        {({ reports }) =>
+          reports.length === 0 ? (
+            <Empty icon="reports" title="No report yet">
+              The first is made when a week or month ends in which there were monitors. Reports can also be sent to a channel.
+            </Empty>
+          ) : (
+            <>
+              <Table caption="Reports" columns={COLUMNS} rows={reports.slice(0, wanted.value)} keyOf={({ id }) => id} hrefOf={({ id }) => `/reports/${id}`} />
+              {reports.length > wanted.value && (
+                <div class="mt-4 text-center">
+                  <Button busy={load.isBusy.value} onClick={() => (wanted.value += STEP)}>
+                    Older reports
+                  </Button>
+                </div>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function TargetsMet({ summary: { sla_met: met = 0, sla_missed: missed = 0 } }: { summary: Report['summary'] }) {
+  if (met + missed === 0) return <span class="text-soft">–</span>;
+  return <span class={missed > 0 ? 'text-down' : ''}>{`${met} of ${met + missed}`}</span>;
+}
