@@ -90,12 +90,15 @@ const BY_TYPE: Record<MonitorType, fc.Arbitrary<Record<string, unknown>>> = {
   dns: optional({ target: fc.constant('example.com'), check_spec: optional({ dns: optional({ records: fc.array(record, { minLength: 1, maxLength: 3 }), crossCheck: fc.boolean() }) }) }),
   vendor: optional({ target: fc.constant('github'), components: fc.constantFrom([], ['Actions', 'Git Operations']) }),
 };
-const common = { interval_seconds: fc.constantFrom(10, 60, 90, 3600), timeout_ms: fc.constantFrom(1, 5000, 9999), down_after_failures: fc.integer({ min: 1, max: 5 }), up_after_successes: fc.integer({ min: 1, max: 5 }), sla_target: fc.constantFrom(99.95, 100, null) };
+const common = { interval_seconds: fc.constantFrom(10, 60, 90, 3600), down_after_failures: fc.integer({ min: 1, max: 5 }), up_after_successes: fc.integer({ min: 1, max: 5 }), sla_target: fc.constantFrom(99.95, 100, null) };
+
+/** A heartbeat asks nobody: the service shortens its timeout as it sees fit. */
+const timeout = { timeout_ms: fc.constantFrom(1, 5000, 9999) };
 
 /** Any monitor that the API can hold. */
 const anyMonitor = fc.constantFrom(...MONITOR_TYPES).chain((type) =>
   fc
-    .tuple(optional(common), BY_TYPE[type], type === 'vendor' ? fc.constant({}) : optional({ dependencies: fc.constantFrom([], ['mon_vendor']) }))
+    .tuple(optional({ ...common, ...(type !== 'heartbeat' && timeout) }), BY_TYPE[type], type === 'vendor' ? fc.constant({}) : optional({ dependencies: fc.constantFrom([], ['mon_vendor']) }))
     .map((parts) => Object.assign({ name: 'Shop', type }, ...parts) as Record<string, unknown>),
 );
 
