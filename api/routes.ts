@@ -23,6 +23,8 @@ import {
   unacknowledgeIncidentHandler,
 } from './handlers/incident-record.ts';
 import { listIncidentsHandler, listMonitorIncidentsHandler } from './handlers/incidents.ts';
+import { acceptInvitationHandler, createInvitationHandler, deleteInvitationHandler, findInvitationHandler, listInvitationsHandler } from './handlers/invitations.ts';
+import { listMembersHandler, removeMemberHandler, updateMemberHandler } from './handlers/members.ts';
 import {
   createMonitorHandler,
   deleteMonitorHandler,
@@ -110,6 +112,14 @@ export const ROUTES = {
   removeTotp: { method: 'delete', path: '/user/totp', handler: removeTotpHandler },
   confirmTotp: { method: 'post', path: '/user/totp/confirm', handler: confirmTotpHandler },
   renewRecoveryCodes: { method: 'post', path: '/user/recovery-codes', handler: renewRecoveryCodesHandler },
+  listMembers: { method: 'get', path: '/members', handler: listMembersHandler },
+  updateMember: { method: 'patch', path: '/members/:id', handler: updateMemberHandler },
+  removeMember: { method: 'delete', path: '/members/:id', handler: removeMemberHandler },
+  listInvitations: { method: 'get', path: '/invitations', handler: listInvitationsHandler },
+  createInvitation: { method: 'post', path: '/invitations', handler: createInvitationHandler },
+  acceptInvitation: { method: 'post', path: '/invitations/accept', handler: acceptInvitationHandler },
+  findInvitation: { method: 'get', path: '/invitations/:id', handler: findInvitationHandler },
+  deleteInvitation: { method: 'delete', path: '/invitations/:id', handler: deleteInvitationHandler },
   listTokens: { method: 'get', path: '/tokens', handler: listTokensHandler },
   createToken: { method: 'post', path: '/tokens', handler: createTokenHandler },
   revokeToken: { method: 'delete', path: '/tokens/:id', handler: revokeTokenHandler },

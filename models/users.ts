@@ -1,18 +1,25 @@
 import type { Role } from '../core/roles.ts';
 import type { Database } from './database.ts';
 import { endOtherSessions } from './sessions.ts';
-import { inPoolTransaction, runOn } from './sql.ts';
+import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './user-row.ts';
 
-export type NewUser = { id: string; tenantId: string; email: string; name?: string; role: Role; passwordHash: string; isOperator: boolean; nowMs: number };
+/** A person to be. `name` is empty unless given; `choseThePassword` says that nobody else has seen it, which is not so unless given. */
+export type NewUser = { id: string; tenantId: string; email: string; name?: string; role: Role; passwordHash: string; choseThePassword?: boolean; isOperator: boolean; nowMs: number };
 
-/** Stores a console user, the e-mail address in lower case; null when the address is taken, in any case. `name` is empty unless given. */
+/** Stores a console user, the e-mail address in lower case; null when the address is taken, in any case. */
 export async function createUser(database: Pick<Database, 'pool'>, user: NewUser): Promise<User | null> {
-  if ((await findUserByEmail(database, user.email)) !== null) return null;
-  const [row] = await runOn(database.pool)<UserRow>(
-    `INSERT INTO users AS u (id, tenant_id, email, name, role, password_hash, is_operator, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  return await insertUser(runOn(database.pool), user);
+}
+
+/** The same where the caller stands (a transaction or none). */
+export async function insertUser(run: Run, user: NewUser): Promise<User | null> {
+  const now = Math.floor(user.nowMs / 1000);
+  const [row] = await run<UserRow>(
+    `INSERT INTO users AS u (id, tenant_id, email, name, role, password_hash, password_changed_at, is_operator, created_at)
+     SELECT $1, $2, $4, $5, $6, $7, $8::bigint, $9, $10 WHERE NOT EXISTS (SELECT 1 FROM users WHERE email IN ($3, $4))
      ON CONFLICT (email) DO NOTHING RETURNING ${USER_COLUMNS}`,
-    [user.id, user.tenantId, user.email.toLowerCase(), user.name ?? '', user.role, user.passwordHash, user.isOperator, Math.floor(user.nowMs / 1000)],
+    [user.id, user.tenantId, user.email, user.email.toLowerCase(), user.name ?? '', user.role, user.passwordHash, user.choseThePassword === true ? now : null, user.isOperator, now],
   );
   return row === undefined ? null : userOf(row);
 }

@@ -1,26 +1,20 @@
-import type { Request, RequestHandler } from 'express';
-import { cleanText } from '../../core/clean-text.ts';
+import type { RequestHandler } from 'express';
 import { verifyPassword } from '../../models/password.ts';
 import { countRecoveryCodes } from '../../models/second-factor.ts';
-import { createSession, endSessionOf, generateSessionSecret } from '../../models/sessions.ts';
 import type { User } from '../../models/user-row.ts';
 import { findUserByEmail } from '../../models/users.ts';
 import { ApiError, CodeRequired } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
-import { callerOfSession } from '../middleware/authentication.ts';
 import { presentSignedIn } from '../presenters/session.ts';
 import type { components } from '../schema.generated.ts';
-import { sessionCookie } from '../session/cookie.ts';
+import { beginSession } from '../session/beginning.ts';
 import { takeCode } from '../session/second-factor.ts';
 
 type SignIn = components['schemas']['SignIn'];
 
-const USER_AGENT_LENGTH = 255;
-
 /** `POST /session`. Who has gone meanwhile, or has another password by then, is answered as who never was. */
 export function signInHandler(dependencies: HandlerDependencies): RequestHandler {
-  const { database, now, makeId, config, throttle } = dependencies;
-  const cookie = sessionCookie(config.publicUrl);
+  const { database, throttle } = dependencies;
   return async (request, response) => {
     const { email, password, code } = request.body as SignIn;
     const attempt = await throttle.begin({ email, address: request.ip ?? '' });
@@ -34,14 +28,8 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
     if (user.totpConfirmedAt !== null && !(await takeCode(dependencies, user.id, code ?? ''))) throw new ApiError(401, 'the code of the second factor is wrong, or was used already');
     await attempt.succeed();
 
-    const secret = generateSessionSecret();
-    const isCreated = await createSession(database, { id: makeId('ses'), secret, user, ...originOf(request), nowMs: now() });
-    const caller = isCreated ? await callerOfSession(dependencies, secret) : null;
+    const caller = await beginSession(dependencies, { request, response }, user);
     if (caller === null) throw wrong();
-    const previous = cookie.read(request);
-    if (previous !== null) await endSessionOf(database, previous);
-    cookie.give(response, secret);
-    response.setHeader('Cache-Control', 'no-store');
     response.status(201).json(presentSignedIn(caller, await recoveryCodesOf(dependencies, user)));
   };
 }
@@ -49,11 +37,6 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
 /** How many recovery codes are left; none is asked for where there is no second factor. */
 export async function recoveryCodesOf({ database }: Pick<ApiDependencies, 'database'>, user: User): Promise<number> {
   return user.totpConfirmedAt === null ? 0 : await countRecoveryCodes(database, user.id);
-}
-
-function originOf(request: Request): { address: string | null; userAgent: string | null } {
-  const userAgent = request.headers['user-agent'];
-  return { address: request.ip?.replace(/^::ffff:/, '') ?? null, userAgent: userAgent === undefined ? null : cleanText(userAgent, USER_AGENT_LENGTH) };
 }
 
 /** Which of the two it was is told to nobody. */

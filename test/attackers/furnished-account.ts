@@ -6,6 +6,7 @@ import { createChannel } from '../../models/channels.ts';
 import { insertDeliveries } from '../../models/deliveries.ts';
 import { insertTransitions } from '../../models/history.ts';
 import { addIncidentNote } from '../../models/incident-notes.ts';
+import { createInvitation, generateInvitationToken } from '../../models/invitations.ts';
 import { insertReport } from '../../models/reports.ts';
 import { runOn } from '../../models/sql.ts';
 import { agentCaller, type AgentCaller } from '../api/agent-caller.ts';
@@ -15,7 +16,7 @@ import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 import type { DescribedOperation } from '../helpers/described-operations.ts';
 
 /** What an account can have an id of. */
-export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report' | 'session' | 'api_token';
+export type Kind = 'monitor' | 'agent' | 'channel' | 'delivery' | 'incident' | 'note' | 'report' | 'session' | 'api_token' | 'member' | 'invitation';
 
 /** An account that has something of every kind. */
 export type Furnished = { account: Account; agent: AgentCaller; person: Person; ids: Record<Kind, string[]>; /** The short numbers of its monitors and agents. */ numbers: { monitor: number[]; agent: number[] } };
@@ -36,12 +37,14 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const person = await addPerson(api, account.tenantId, { mark });
   const { sessionId } = await addSession(api, person.user, mark);
   const apiToken = await addToken(api, account, mark);
+  const colleague = await addPerson(api, account.tenantId, { role: 'editor', mark: `colleague-${mark}` });
+  const invitation = await addInvitation(api, person, mark);
   const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [account.tenantId]);
   return {
     account,
     agent,
     person,
-    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report], session: [sessionId], api_token: [apiToken] },
+    ids: { monitor: monitors, agent: [agent.id], channel: [channel], delivery: [delivery], incident: [incident], note: [note], report: [report], session: [sessionId], api_token: [apiToken], member: [colleague.user.id], invitation: [invitation] },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
 }
@@ -79,6 +82,12 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
 async function addToken({ database, makeId }: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
   const id = makeId('tok');
   await createApiToken(database, { id, tenantId, name: `token ${mark}`, token: generateToken('spk'), scopes: ['read'], expiresAt: null, nowMs: START_MS }, 10);
+  return id;
+}
+
+async function addInvitation({ database, makeId }: ApiServer, { user }: Person, mark: string): Promise<string> {
+  const id = makeId('inv');
+  await createInvitation(database, { id, tenantId: user.tenantId, email: `${mark}@example.org`, role: 'viewer', token: generateInvitationToken(), invitedBy: user.id, nowMs: Date.now() });
   return id;
 }
 

@@ -9,7 +9,7 @@ export type DraftRequest = { operation: DescribedOperation; method: string; path
 export type Story = DraftRequest[];
 
 /** How often an operation is asked for, beside 4: what ends things must not end them all. */
-const WEIGHTS: Readonly<Record<string, number>> = { createMonitor: 12, createChannel: 8, updateMonitor: 12, updateChannel: 8, addIncidentNote: 6, deleteAgent: 1, deleteMonitor: 1, deleteChannel: 1, getDescription: 1, signIn: 2, changePassword: 2, startTotp: 3, confirmTotp: 8, removeTotp: 4, renewRecoveryCodes: 6, signOut: 1, endSession: 2, endOtherSessions: 2, rotateAgentToken: 1 };
+const WEIGHTS: Readonly<Record<string, number>> = { createMonitor: 12, createChannel: 8, updateMonitor: 12, updateChannel: 8, addIncidentNote: 6, deleteAgent: 1, deleteMonitor: 1, deleteChannel: 1, getDescription: 1, signIn: 2, changePassword: 2, startTotp: 3, confirmTotp: 8, removeTotp: 4, renewRecoveryCodes: 6, signOut: 1, endSession: 2, endOtherSessions: 2, rotateAgentToken: 1, createInvitation: 6, findInvitation: 6, acceptInvitation: 6, removeMember: 1 };
 
 /** Bodies that are no JSON, or hide what they are. */
 const RAW = ['{', '{"name":}', '[1,', '\0', '{"__proto__":{"name":"x"}}', '{"name":"a","name":"b"}', `${'['.repeat(3000)}`, '"', 'null', '[]', '1', `{"name":"${'x'.repeat(1000)}"}`, '\uFEFF{"name":"x"}'];

@@ -90,7 +90,7 @@ async function makeTeller(api: ApiServer, mark: string): Promise<Teller> {
   const furnished = await furnishAccount(api, mark);
   const { person, account, ids } = furnished;
   await api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]);
-  return { furnished, token: account.ownerToken, session: person.headers, secret: null, pools: { ...ids, token: [], email: [person.email], password: [person.password, 'another-good-password'], code: ['000000', '000000'] } };
+  return { furnished, token: account.ownerToken, session: person.headers, secret: null, pools: { ...ids, token: [], link: ['none'], email: [person.email], password: [person.password, 'another-good-password'], code: ['000000', '000000'] } };
 }
 
 async function renewToken({ database, makeId }: ApiServer, teller: Teller): Promise<void> {
@@ -147,8 +147,9 @@ function learn(teller: Teller, { body }: InProcessRequest, { operationId, status
   const { pools } = teller;
   if (status === 201) {
     const { id, session_id: session } = JSON.parse(text) as { id?: string; session_id?: string };
-    const kind = { createMonitor: 'monitor', createChannel: 'channel', addIncidentNote: 'note', signIn: 'session', createToken: 'api_token', createAgent: 'agent' }[operationId];
+    const kind = { createMonitor: 'monitor', createChannel: 'channel', addIncidentNote: 'note', signIn: 'session', createToken: 'api_token', createAgent: 'agent', createInvitation: 'invitation' }[operationId];
     if (kind !== undefined) pools[kind]?.push(id ?? session ?? '');
+    if (operationId === 'createInvitation') pools['link'] = [(JSON.parse(text) as { url: string }).url.split('/').at(-1) ?? ''];
   }
   const token = operationId === 'getMonitor' && status === 200 ? /"heartbeat":\{"token":"([^"]+)"/.exec(text)?.[1] : undefined;
   if (token !== undefined) pools['token']?.push(token);

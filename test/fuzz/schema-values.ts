@@ -42,6 +42,9 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   capabilities: [['http', 'cert', 'tcp', 'icmp', 'udp'], ['http'], []],
   ts: [Math.floor(Date.now() / 1000), Date.now() / 1000, Math.floor(Date.now() / 1000) - 200_000, Math.floor(Date.now() / 1000) + 300],
   since: [0, Math.floor(Date.now() / 1000) - 7200],
+  // The one parameter of this name that is no id, and the one text: the link of the newest invitation.
+  id: ['@@link:0@@'],
+  token: ['@@link:0@@', 'nobody-knows'],
   text: ['a note', 'zwei\nZeilen'],
   exit_status: [0, 1, 255, 256],
 };

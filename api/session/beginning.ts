@@ -1,0 +1,33 @@
+import type { Request } from 'express';
+import { cleanText } from '../../core/clean-text.ts';
+import { createSession, endSessionOf, generateSessionSecret } from '../../models/sessions.ts';
+import type { User } from '../../models/user-row.ts';
+import type { SessionCaller } from '../caller.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { callerOfSession } from '../middleware/authentication.ts';
+import { sessionCookie } from './cookie.ts';
+import type { Exchange } from './proofs.ts';
+
+const USER_AGENT_LENGTH = 255;
+
+/**
+ * Begins a session of a person whose proofs were given, ends the one that the request came with, and gives the browser the new one's cookie. Null, and nothing
+ * is given, where the person has gone meanwhile or has another password or second factor.
+ */
+export async function beginSession({ database, now, makeId, config }: ApiDependencies, { request, response }: Exchange, user: User): Promise<SessionCaller | null> {
+  const secret = generateSessionSecret();
+  const isCreated = await createSession(database, { id: makeId('ses'), secret, user, ...originOf(request), nowMs: now() });
+  const caller = isCreated ? await callerOfSession({ database, now }, secret) : null;
+  if (caller === null) return null;
+  const cookie = sessionCookie(config.publicUrl);
+  const previous = cookie.read(request);
+  if (previous !== null) await endSessionOf(database, previous);
+  cookie.give(response, secret);
+  response.setHeader('Cache-Control', 'no-store');
+  return caller;
+}
+
+function originOf(request: Request): { address: string | null; userAgent: string | null } {
+  const userAgent = request.headers['user-agent'];
+  return { address: request.ip?.replace(/^::ffff:/, '') ?? null, userAgent: userAgent === undefined ? null : cleanText(userAgent, USER_AGENT_LENGTH) };
+}
