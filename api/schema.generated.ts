@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 7a1cf8b7caea30be6ff2eb910028926a1e35f29336e7ee0026bc81bbae6c4040
+// openapi.yaml sha256 4fb00579e427c2fd3d1614eb4a9de2319ab1cf472e72f120ae8771e5097466ae
 
 export type paths = {
     "/monitors": {

@@ -1,7 +1,7 @@
 import { isScheduled } from '../core/schedule.ts';
 import { readMonitorCreate, readMonitorPatch } from '../core/monitor-input/read.ts';
 import type { MonitorDraft } from '../core/monitor-input/complete.ts';
-import { isAgentChecked, type CheckTarget } from '../core/monitor.ts';
+import { isAgentChecked, type CheckTarget, type MonitorType } from '../core/monitor.ts';
 import { listAgents } from '../models/agents.ts';
 import { findWholeMonitor } from '../models/monitors.ts';
 import { SERVICE_REGION } from '../queues/names.ts';
@@ -28,7 +28,7 @@ const AT_WORK_SECONDS = 60;
 /** Reads what is to be tried as a creation or a PATCH is read, and finds somebody to try it; throws the same 400 as those, and 409 where there is nobody or nothing to be tried. */
 export async function readTrial(surroundings: Surroundings, caller: Caller, body: TrialBody): Promise<ReadTrial> {
   const { settings, secrets, agentSources } = await readDraft(surroundings, caller, body);
-  if (settings.type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to be tried');
+  requireProbed(settings.type);
   if (!isScheduled({ ...settings, enabled: true })) throw badRequest('target is required: without one there is nothing to be tried');
   const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
   const region = isAgentChecked(type) ? await chooseRegion(surroundings, { caller, agentSources, wanted: body.region }) : SERVICE_REGION;
@@ -45,9 +45,14 @@ async function readDraft(surroundings: Surroundings, caller: Caller, { monitor_i
   }
   const found = isId(id) ? await findWholeMonitor(surroundings.database, { tenantId: caller.tenantId, id }) : null;
   if (found === null) throw badRequest('monitor_id must be the id of a monitor of this account');
+  requireProbed(found.monitor.type);
   if (monitor === undefined) return draftOf(found);
   const context = await loadMonitorContext(surroundings, { caller, monitorId: id, body: monitor, isNew: false });
   return accept(readMonitorPatch(monitor, { current: draftOf(found), context }));
+}
+
+function requireProbed(type: MonitorType): void {
+  if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to be tried');
 }
 
 type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined };

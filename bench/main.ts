@@ -9,6 +9,7 @@ import { fleet } from './fleet.ts';
 import { heartbeats } from './heartbeats.ts';
 import { idle } from './idle.ts';
 import { isolation } from './isolation.ts';
+import { live } from './live.ts';
 import { load } from './load.ts';
 import { pipeline } from './pipeline.ts';
 import { probeDns } from './probe-dns.ts';
@@ -25,7 +26,7 @@ import { storm } from './storm.ts';
 import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, rollup, statistics, pipeline, load, fleet, schedules, 'agent-idle': agentIdle, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, live, rollup, statistics, pipeline, load, fleet, schedules, 'agent-idle': agentIdle, idle };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));

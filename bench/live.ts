@@ -1,0 +1,144 @@
+import { request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createIdSource } from '../models/ids.ts';
+import { fingerprintOf, generateToken } from '../models/api-tokens.ts';
+import type { MeasuredResult } from '../models/check-results.ts';
+import { runWith } from '../models/sql.ts';
+import { createEvaluator } from '../workers/evaluate.ts';
+import type { BenchContext } from './benchmark.ts';
+import { percentile } from './figures.ts';
+import { readable } from './report.ts';
+import { BACKENDS, startInstallation, type Installation } from './stand/installation.ts';
+import { addMonitors, monitorId } from './stand/monitors.ts';
+import { cpuSecondsOf } from './stand/process-tree.ts';
+import { startWeb } from './stand/running-service.ts';
+import type { Stand } from './stand/stand.ts';
+
+const MONITORS = 5000;
+const INTERVAL_SECONDS = 60;
+const STREAMS = 100;
+const WEBS = 2;
+
+/** Each token may have 20 streams at a process. */
+const TOKENS = 5;
+
+/** As many results as 100,000 monitors of a minute have in a second, in batches that evaluators get. */
+const BATCH = 500;
+const BATCH_EVERY_MS = 300;
+
+/** A change in so many batches: its state is decided among the others. */
+const CHANGES_EVERY = 2;
+
+/** What the issue asks for, in milliseconds. */
+const MOST_MS = 1000;
+
+/** When each stream was told of each change: `<monitor> <status>`, and `reset`. */
+type Heard = { at: Map<string, number>[]; bytes: number };
+
+/** How soon streams tell of changes that evaluators decide under load, and what 5,000 changes at once come to. */
+export async function live({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  for (const backend of BACKENDS) {
+    await withStand(async (stand) => {
+      const installation = await startInstallation(stand, backend);
+      await addMonitors(installation, { count: MONITORS, intervalSeconds: INTERVAL_SECONDS, targets: ['http://127.0.0.1/m/'], downAfterFailures: 1 });
+      const tokens = await addTokens(installation);
+      const webs = await Promise.all(Array.from({ length: WEBS }, () => startWeb(stand, installation.env)));
+      const heard: Heard = { at: [], bytes: 0 };
+      for (let number = 0; number < STREAMS; number += 1) {
+        openStream(stand, { url: webs[number % WEBS]?.url ?? '', token: tokens[Math.floor(number / WEBS) % TOKENS] ?? '' }, heard);
+      }
+      await until(() => heard.at.length === STREAMS && heard.at.every((told) => told.has('ready')));
+      const cpuBefore = await cpuSecondsOf(webs.map(({ program }) => program.pid));
+      const { tookMs, seconds, missed } = await changeUnderLoad(installation, heard, isQuick ? 40 : 200);
+      const cpu = (await cpuSecondsOf(webs.map(({ program }) => program.pid))) - cpuBefore;
+      report.figure(`queues in ${backend}: ${STREAMS} streams at ${WEBS} processes, ${readable(BATCH * (1000 / BATCH_EVERY_MS))} results/s: ${readable(percentile(tookMs, 0.5))} ms from a change being decided to a stream telling of it (p99 ${readable(percentile(tookMs, 0.99))}, most ${readable(Math.max(...tookMs))}), ${missed} missed, ${readable((cpu / seconds) * 100)} % of a core`);
+      report.bound({ name: `a change to its streams with queues in ${backend}, p99`, value: percentile(tookMs, 0.99), unit: ' ms', atMost: MOST_MS });
+      await changeAll(installation, heard, report.figure);
+    });
+  }
+}
+
+async function addTokens({ database, tenantId }: Installation): Promise<string[]> {
+  const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
+  await runWith(database)(
+    `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
+     SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read}', 0 FROM unnest($2::bytea[]) WITH ORDINALITY AS f (fingerprint, i)`,
+    [tenantId, tokens.map(fingerprintOf)],
+  );
+  return tokens;
+}
+
+function openStream(stand: Stand, { url, token }: { url: string; token: string }, heard: Heard): void {
+  const told = new Map<string, number>();
+  heard.at.push(told);
+  const asking = request(`${url}/v1/live`, { headers: { Authorization: `Bearer ${token}` }, agent: false }, (response) => {
+    let rest = '';
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => {
+      const nowMs = performance.now();
+      heard.bytes += text.length;
+      const blocks = (rest + text).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [event = '', , data = ''] = block.split('\n').map((line) => line.slice(line.indexOf(':') + 2));
+        const { id = '', status = '' } = event === 'monitor' ? (JSON.parse(data) as { id: string; status: string }) : {};
+        told.set(event === 'monitor' ? `${id} ${status}` : event, nowMs);
+      }
+    });
+  });
+  asking.on('error', () => undefined);
+  asking.end();
+  stand.defer(async () => void asking.destroy());
+}
+
+/** Steady results all the time, and now and then a monitor among them that goes down and comes back. */
+async function changeUnderLoad({ database }: Installation, heard: Heard, batches: number): Promise<{ tookMs: number[]; seconds: number; missed: number }> {
+  const decide = createEvaluator({ database, now: Date.now, newId: createIdSource(), publicUrl: 'http://localhost:3000' });
+  const sources = await runWith(database)<{ no: number; id: string; agent_no: number }>('SELECT m.no, m.id, s.agent_no FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no ORDER BY m.no');
+  const tookMs: number[] = [];
+  let missed = 0;
+  const startedAt = performance.now();
+  const firstDueMs = Date.now() - batches * 1000;
+  for (let batch = 0; batch < batches; batch += 1) {
+    const first = (batch * BATCH) % MONITORS;
+    // Every monitor comes by in each round of ten batches; the first of some of them is down in every other round.
+    const isDown = Math.floor((batch * BATCH) / MONITORS) % 2 === 0;
+    const turning = batch % CHANGES_EVERY === 0 ? sources[first] : undefined;
+    for (const told of heard.at) told.clear();
+    await decide(sources.slice(first, first + BATCH).map((source) => resultOf({ monitorNo: source.no, agentNo: source.agent_no, dueAtMs: firstDueMs + batch * 1000 }, source === turning && isDown)));
+    const decidedAt = performance.now();
+    await delay(Math.max(BATCH_EVERY_MS / 2, startedAt + (batch + 1) * BATCH_EVERY_MS - performance.now()));
+    if (turning === undefined) continue;
+    const key = `${turning.id} ${isDown ? 'down' : 'up'}`;
+    await until(() => heard.at.every((told) => told.has(key)), MOST_MS * 2);
+    for (const told of heard.at) {
+      const at = told.get(key);
+      if (at === undefined) missed += 1;
+      else tookMs.push(at - decidedAt);
+    }
+  }
+  return { tookMs, seconds: (performance.now() - startedAt) / 1000, missed };
+}
+
+/** All monitors at once: too many to be told one by one. */
+async function changeAll({ database }: Installation, heard: Heard, figure: (text: string) => void): Promise<void> {
+  for (const told of heard.at) told.clear();
+  heard.bytes = 0;
+  const startedAt = performance.now();
+  await runWith(database)(`UPDATE monitors SET name = name || ' all' WHERE id BETWEEN $1 AND $2`, [monitorId(1), monitorId(MONITORS)]);
+  const changedAt = performance.now();
+  await until(() => heard.at.every((told) => told.has('reset')), 10_000);
+  const tookMs = heard.at.map((told) => (told.get('reset') ?? Number.NaN) - changedAt);
+  figure(`${readable(MONITORS)} monitors changed in one statement of ${readable(changedAt - startedAt)} ms: each stream was told to load anew, the last one ${readable(Math.max(...tookMs))} ms later; ${readable(heard.bytes / STREAMS)} bytes a stream`);
+}
+
+function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, isDown: boolean): MeasuredResult {
+  const answer = isDown ? { verdict: 'down' as const, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 } : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200 };
+  return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: null, answer: null };
+}
+
+/** Resolves when it is so, or when it has taken too long: what is missing then shows in the figures. */
+async function until(isSo: () => boolean, timeoutMs = 30_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!isSo() && performance.now() < deadline) await delay(5);
+}
