@@ -63,7 +63,7 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const monitor = { ...whole, ...row };
   // Of what was never checked there is nothing to see.
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
-  const words = wordsOf(shown, formatShort);
+  const words = wordsOf(answer?.shown ?? shown, formatShort);
   const list = incidents.value.value;
   const view: View = { name: query['view'] === 'places' ? 'places' : 'percentiles', sourceId: query['source'] ?? null };
   const look = () => LOOKS_MS.forEach((ms) => setTimeout(() => void newest.refresh(), ms));
@@ -84,7 +84,7 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
       {!isDraft && (
         <>
           <Response monitor={monitor} stats={stats} incidents={list ?? []} shown={shown} view={view} picked={picked} />
-          {hasPlaces(monitor) && <Places detail={monitor} agents={agents.value.value ?? []} checks={newest.checks.value ?? []} sources={answer?.sources ?? []} words={words} />}
+          {hasPlaces(monitor) && <Places detail={monitor} agents={agents.value.value} checks={newest.checks.value ?? []} sources={answer?.sources ?? []} words={words} />}
           <Uptime uptime={uptime} stats={answer} words={words} />
           <Incidents id={id} incidents={incidents} hasPlaces={hasPlaces(monitor)} />
           <Checks monitor={monitor} list={isChosen ? chosen : newest} choice={choice} agents={agents.value.value ?? []} sourceIds={monitor.agent_sources} incidents={list ?? []} />

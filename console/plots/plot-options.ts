@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import { colorOf } from '../shell/theme.ts';
-import { formatTick } from './milliseconds.ts';
+import { formatTick, tickSteps } from './milliseconds.ts';
 import type { Line, Span } from './series.ts';
 import { labelTicks } from './time-labels.ts';
 
@@ -49,7 +49,7 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
     },
     axes: [
       { ...axis, size: 26, gap: 4, space: 64, grid: { show: false }, values: (_plot, ticks) => labelTicks(ticks) },
-      { ...axis, size: PLOT_MARGINS.left, gap: 6, space: 42, grid: { stroke: colorOf('line'), width: 1 }, values: (_plot, ticks) => ticks.map(formatTick) },
+      { ...axis, size: PLOT_MARGINS.left, gap: 6, space: 42, grid: { stroke: colorOf('line'), width: 1 }, incrs: (plot) => tickSteps(plot.scales['y']?.max ?? 0), values: (_plot, ticks) => ticks.map(formatTick) },
     ],
     series: [
       {},

@@ -6,7 +6,7 @@ export type BandState = 'up' | 'none' | 'degraded' | 'down';
 /** Stretches in the order in which they are painted: what comes later covers. */
 export type BandPart = Span & { state: BandState; note?: string };
 
-const LOOKS: Record<BandState, string> = { up: 'bg-up-fill inset-y-[3px]', none: 'bg-nothing inset-y-[3px]', degraded: 'bg-degraded-fill inset-y-[1.5px] min-w-[3px]', down: 'bg-down-fill inset-y-0 min-w-[3px]' };
+const LOOKS: Record<BandState, string> = { up: 'bg-up-fill inset-y-[3px]', none: 'bg-nothing inset-y-[3px] min-w-px', degraded: 'bg-degraded-fill inset-y-[1.5px] min-w-[3px]', down: 'bg-down-fill inset-y-0 min-w-[3px]' };
 const WORDS: Record<BandState, string> = { up: 'Up', none: 'Nothing known', degraded: 'Degraded', down: 'Down' };
 
 /** How a monitor was, second by second, over a stretch of time; what is bad is higher, so that it is seen without colours as well, and never thinner than a line. */

@@ -77,7 +77,7 @@ export function TimePlot(props: TimePlotProps) {
   };
   const press = (event: KeyboardEvent) => {
     const last = moments.length - 1;
-    const at = hovered ?? last;
+    const at = Math.min(last, hovered ?? last);
     const moves: Record<string, () => void> = {
       ArrowLeft: () => point(Math.max(0, at - 1)),
       ArrowRight: () => point(Math.min(last, at + 1)),

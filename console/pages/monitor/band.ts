@@ -7,8 +7,18 @@ import { count } from './figures.ts';
 type Incident = Schemas['Incident'];
 type Step = Pick<Schemas['StatsPoint'], 'at' | 'uptime_percent'>;
 
-/** Of a window: where something is known, by the steps of its series, and the incidents to the second over it. `knownFrom`: incidents before it are not among them, and steps say for how much of them the monitor was down. */
-export function bandParts({ steps, incidents, span, knownFrom }: { steps: readonly Step[]; incidents: readonly Incident[]; span: Span; knownFrom: number }): BandPart[] {
+type BandInput = {
+  steps: readonly Step[];
+  /** When the service itself stood still. */
+  gaps: readonly Span[];
+  incidents: readonly Incident[];
+  span: Span;
+  /** Incidents before it are not among them: there steps say for how much of them the monitor was down. */
+  knownFrom: number;
+};
+
+/** Of a window: where something is known, by the steps of its series, and the incidents to the second over it. */
+export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput): BandPart[] {
   const parts: BandPart[] = [];
   steps.forEach(({ at, uptime_percent: uptime }, index) => {
     const to = Math.min(span.to, steps[index + 1]?.at ?? span.to);
@@ -26,7 +36,8 @@ export function bandParts({ steps, incidents, span, knownFrom }: { steps: readon
     .filter(({ from, to }) => to >= span.from && from <= span.to)
     // What is down lies above what is degraded.
     .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
-  return [...parts, ...old, ...exact];
+  const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'we stood still ourselves' }));
+  return [...parts, ...still, ...old, ...exact];
 }
 
 /** The band in a sentence. */

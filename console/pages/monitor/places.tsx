@@ -2,7 +2,8 @@ import type { Schemas } from '../../client/api.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
-import { formatLatency, Moment } from '../../parts/time.tsx';
+import { Moment } from '../../parts/time.tsx';
+import { formatMs } from '../../plots/milliseconds.ts';
 import { setQuery } from '../../shell/router.ts';
 import { sentence } from './standing-words.ts';
 import { VerdictMark } from './verdict-mark.tsx';
@@ -17,18 +18,20 @@ const UNABLE: Readonly<Record<string, string>> = {
   other_key: 'This agent shows another key than at first',
 };
 
-type PlacesProps = { detail: Schemas['MonitorDetail']; agents: readonly Schemas['Agent'][]; checks: readonly Check[]; sources: readonly Source[]; words: string };
+type PlacesProps = { detail: Schemas['MonitorDetail']; agents: readonly Schemas['Agent'][] | null; checks: readonly Check[]; sources: readonly Source[]; words: string };
 
 /** What each place sees now, and how it measured in the range. */
 export function Places({ detail, agents, checks, sources, words }: PlacesProps) {
   const rows = detail.agent_sources.map((id): Row => {
-    const agent = agents.find((each) => each.id === id);
+    const agent = agents?.find((each) => each.id === id);
+    const newest = checks.find(({ source }) => source.id === id) ?? null;
     const reason = detail.agent_sources_unable?.find((each) => each.id === id)?.reason;
     return {
       id,
-      name: agent?.name ?? id,
+      // Until names are there nothing stands in their place.
+      name: agent?.name ?? newest?.source.name ?? (agents === null ? '\u00A0' : id),
       region: agent?.region ?? null,
-      newest: checks.find(({ source }) => source.id === id) ?? null,
+      newest,
       stats: sources.find((source) => source.id === id) ?? null,
       unable: reason === undefined ? null : (UNABLE[reason] ?? null),
     };
@@ -70,7 +73,7 @@ function Now({ newest, unable }: Row) {
     <span class="flex gap-2">
       <VerdictMark verdict={newest.verdict} />
       <span>
-        {newest.reason === null ? (newest.latency_ms === null ? 'Up' : formatLatency(newest.latency_ms)) : sentence(newest.reason)}{' '}
+        {newest.reason === null ? (newest.latency_ms === null ? 'Up' : formatMs(newest.latency_ms)) : sentence(newest.reason)}{' '}
         <span class="block text-xs text-soft md:inline">
           <Moment at={Math.floor(newest.at)} />
         </span>
@@ -80,7 +83,7 @@ function Now({ newest, unable }: Row) {
 }
 
 function latency(ms: number | null | undefined): string {
-  return ms === null || ms === undefined ? '–' : formatLatency(ms);
+  return ms === null || ms === undefined ? '–' : formatMs(ms);
 }
 
 function failed({ checks: { up, degraded, down } }: Source): string {

@@ -16,7 +16,7 @@ export function RangeControl({ shown }: { shown: Shown }) {
       <Choices<RangeName | ''> label="Range" choices={CHOICES} value={shown.zoom === null ? shown.range : ''} onValue={(name) => name !== '' && choose(name)} />
       {shown.zoom !== null && (
         <Button size="small" tone="quiet" icon="back" onClick={() => choose(shown.range)}>
-          Back to {RANGES[shown.range].label}
+          <span class="max-md:sr-only">Back to</span> {RANGES[shown.range].label}
         </Button>
       )}
     </div>

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo } from 'preact/hooks';
 import type { Schemas } from '../../client/api.ts';
 import type { Load } from '../../parts/load.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
@@ -20,11 +20,11 @@ import { Legend } from './legend.tsx';
 import { WherePhases } from './phases.tsx';
 import { choose, RangeControl } from './range-control.tsx';
 import { fitZoom, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
-import { INCIDENTS_ASKED } from './use-monitor.ts';
+import { INCIDENTS_ASKED, type ShownStats } from './use-monitor.ts';
 
 type ResponseProps = {
   monitor: Schemas['Monitor'];
-  stats: Load<Schemas['MonitorStats']>;
+  stats: Load<ShownStats>;
   incidents: readonly Schemas['Incident'][];
   shown: Shown;
   view: View;
@@ -56,7 +56,7 @@ export function Response(props: ResponseProps) {
   );
 }
 
-function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: ResponseProps & { answer: Schemas['MonitorStats']; isBusy: boolean }) {
+function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: ResponseProps & { answer: ShownStats; isBusy: boolean }) {
   const hovered = useSignal<number | null>(null);
   const hidden = useSignal<ReadonlySet<string>>(HIDDEN);
   const isWide = useWide();
@@ -67,8 +67,13 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
   const lines = useMemo(() => all.filter(({ name }) => !hidden.value.has(name)), [all, hidden.value]);
   const shades = useMemo(() => incidents.map(({ state, started_at: from, resolved_at: to }) => ({ tone: state, from, to: to ?? span.to })).filter(({ from, to }) => to >= span.from && from <= span.to), [incidents, span]);
   const mark = useMemo<Span | null>(() => (picked === null ? null : { from: picked, to: picked + step }), [picked, step]);
-  const parts = useMemo(() => bandParts({ steps: answer.series, incidents, span, knownFrom: incidents.length < INCIDENTS_ASKED ? 0 : (incidents.at(-1)?.started_at ?? 0) }), [answer, incidents, span]);
-  const words = wordsOf(shown, formatShort);
+  const parts = useMemo(() => bandParts({ steps: answer.series, gaps: answer.service_gaps, incidents, span, knownFrom: incidents.length < INCIDENTS_ASKED ? 0 : (incidents.at(-1)?.started_at ?? 0) }), [answer, incidents, span]);
+  const words = wordsOf(answer.shown, formatShort);
+  const isOf = JSON.stringify(answer.shown);
+  // The places of another stretch mean other moments.
+  useLayoutEffect(() => {
+    hovered.value = null;
+  }, [isOf]);
   const zoom = (to: Span) => {
     const fitted = fitZoom(to, clock.value);
     setQuery({ from: String(fitted.from), to: String(fitted.to), at: '' });

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { api, type Schemas } from '../../client/api.ts';
 import { monitors, onChange, type Monitor } from '../../client/live.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
@@ -7,11 +7,14 @@ import { RANGES, type Shown } from './ranges.ts';
 /** So many incidents are asked for; more than this in a year has other pages. */
 export const INCIDENTS_ASKED = 200;
 
+/** Statistics, and the stretch that they were asked for: while others are on their way the old ones are still shown. */
+export type ShownStats = Schemas['MonitorStats'] & { shown: Shown };
+
 /** Everything that the page shows of one monitor, each part asked for by itself. */
 export type MonitorLoads = {
   detail: Load<Schemas['MonitorDetail']>;
   incidents: Load<Schemas['Incident'][]>;
-  stats: Load<Schemas['MonitorStats']>;
+  stats: Load<ShownStats>;
   uptime: Load<Schemas['UptimeDay'][]>;
   agents: Load<Schemas['Agent'][]>;
   /** The newest of its rows: by the stream where that is there. Null until it is known, and once it is gone. */
@@ -28,11 +31,17 @@ export function useMonitor(id: string, shown: Shown): MonitorLoads {
   const uptime = useLoad(async (signal) => (await api.get('/monitors/{id}/uptime', { path, query: { days: 90 }, signal })).days, [id]);
   const agents = useLoad(async (signal) => (await api.get('/agents', { signal })).agents, []);
   const stats = useLoad(
-    (signal) => api.get('/monitors/{id}/stats', { path, query: { ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }), by_source: '1' }, signal }),
+    async (signal) => {
+      const query = { ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }), by_source: '1' } as const;
+      return { ...(await api.get('/monitors/{id}/stats', { path, query, signal })), shown: { range, zoom } };
+    },
     [id, range, zoom?.from, zoom?.to],
   );
   const listed = monitors.value?.find((each) => each.id === id) ?? null;
   const { value: whole } = detail.value;
+  // What was made a moment ago may not be listed yet; what was listed and is no more was deleted.
+  const wasListed = useRef(false);
+  wasListed.current ||= listed !== null;
   const row = listed ?? whole;
   const version = listed === null ? null : `${listed.status} ${listed.updated_at} ${listed.enabled}`;
   useEffect(() => {
@@ -48,5 +57,5 @@ export function useMonitor(id: string, shown: Shown): MonitorLoads {
     const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);
     return () => clearInterval(timer);
   }, [id, range, zoom?.from, zoom?.to]);
-  return { detail, incidents, stats, uptime, agents, row, isDeleted: monitors.value !== null && listed === null && whole !== null };
+  return { detail, incidents, stats, uptime, agents, row, isDeleted: wasListed.current && monitors.value !== null && listed === null };
 }
