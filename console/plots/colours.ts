@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals';
 import { theme } from '../shell/theme.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
+import './colours.css';
 
 const query = window.matchMedia('(prefers-color-scheme: dark)');
 const isSystemDark = signal(query.matches);
