@@ -18,15 +18,18 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   channelNew: async () => (await import('./pages/channels/new.tsx')).ChannelNewPage,
   channel: async () => (await import('./pages/channel.tsx')).ChannelPage,
   agents: async () => (await import('./pages/agents.tsx')).AgentsPage,
+  agentNew: async () => (await import('./pages/agents/new.tsx')).AgentNewPage,
   agent: async () => (await import('./pages/agents/agent.tsx')).AgentPage,
   reports: async () => (await import('./pages/reports.tsx')).ReportsPage,
   report: async () => (await import('./pages/reports/report.tsx')).ReportPage,
   settings: async () => (await import('./pages/settings.tsx')).SettingsPage,
   settingsSection: async () => (await import('./pages/settings.tsx')).SettingsPage,
+  docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };
 
 /** The pages of those who are not. */
 export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
   signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
   invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,
+  docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };

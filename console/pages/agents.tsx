@@ -1,11 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { api } from '../client/api.ts';
 import { usePoll, useReload } from '../client/reload.ts';
+import { canWrite } from '../client/session-state.ts';
+import { ButtonLink } from '../parts/button.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Outdated } from '../parts/outdated.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Moment } from '../parts/time.tsx';
+import { PATHS } from '../paths.ts';
+import { useShortcut } from '../shell/keys.tsx';
+import { navigate } from '../shell/router.ts';
 import { AgentState, capabilitiesOf, type Agent } from './agents/state.tsx';
 
 /** The stream tells of agents that come and go, not of every check-in. */
@@ -26,7 +31,7 @@ export function AgentsPage() {
   useReload(load, ['agent']);
   usePoll(load, true, POLL_MS);
   return (
-    <Page title="Agents" lead="The places that your monitors are checked from.">
+    <Page title="Agents" lead="The places that your monitors are checked from." {...(canWrite() && { actions: <NewAgent /> })}>
       <Outdated load={load} />
       <Loaded load={load}>
         {({ agents }) => (
@@ -35,7 +40,7 @@ export function AgentsPage() {
               <Agents
                 caption="Your agents"
                 agents={agents.filter(({ kind }) => kind === 'tenant')}
-                none="None. An agent of your own checks what only it can reach, such as a router at home or a database behind a firewall. Whoever runs this service makes one."
+                none="None. An agent of your own checks what only it can reach, such as a router at home or a database behind a firewall."
               />
             </Section>
             <Section title="Shared" lead="Run by this service, for all accounts.">
@@ -51,6 +56,15 @@ export function AgentsPage() {
 function Agents({ caption, agents, none }: { caption: string; agents: readonly Agent[]; none: ComponentChildren }) {
   if (agents.length === 0) return <p class="max-w-prose text-sm text-soft">{none}</p>;
   return <Table caption={caption} columns={COLUMNS} rows={agents} keyOf={({ id }) => id} hrefOf={({ id }) => `/agents/${id}`} />;
+}
+
+function NewAgent() {
+  useShortcut('n', 'New agent', () => navigate(PATHS.agentNew));
+  return (
+    <ButtonLink href={PATHS.agentNew} tone="primary" icon="plus">
+      New agent
+    </ButtonLink>
+  );
 }
 
 function None() {

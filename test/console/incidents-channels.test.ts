@@ -13,7 +13,7 @@ type Story = { page: Page; service: Service; receiver: Receiver; target: Target 
 
 const PERSON = { email: 'admin@localhost', password: randomBytes(12).toString('base64url') };
 
-test('a webhook is connected, a monitor goes down, its incident is read, acknowledged and noted, and a delivery is sent again', async (t) => {
+test('a webhook is connected, a monitor goes down, its incident is read, acknowledged and noted, a delivery is sent again, and an agent is made', async (t) => {
   t.timeout(180_000);
   const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([createTestDatabase(), startReceiver(t), startTarget(t), startBrowser(t)]);
   const service = await startService(t, {
@@ -38,6 +38,7 @@ test('a webhook is connected, a monitor goes down, its incident is read, acknowl
   await sendAgain(t, story);
   await changeSecret(t, story, secret);
   await recover(t, story, incident);
+  await makeAgent(t, story);
   t.deepEqual(complaints, []);
 
   await withClient(databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
@@ -173,11 +174,27 @@ async function recover(t: ExecutionContext, { page, target }: Story, incident: s
   t.deepEqual(await findBarriers(page), []);
 }
 
+/** Its command is shown once, and the page says when it has checked in with the token in it. */
+async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise<void> {
+  await page.getByRole('link', { name: 'Agents' }).first().click();
+  await page.getByRole('link', { name: 'New agent' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('home-lab');
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  const token = /SPOTCHECK_AGENT_TOKEN=(spa_[\w-]+)/.exec((await page.getByLabel('Install command').textContent()) ?? '')?.[1];
+  t.deepEqual(await findBarriers(page), []);
+  const checkIn = { capabilities: ['http'], version: '0.1.0', arch: 'x64', publicKey: null };
+  const { status } = await fetch(`${service.url}/agent/v1/pull`, { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify(checkIn) });
+  t.is(status, 200);
+  await page.getByText('It has checked in.').waitFor();
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByText('Online').waitFor();
+}
+
 /** A viewer on a phone sees all of it, is offered nothing that changes it, and never has to scroll sideways. */
 async function lookOnly(t: ExecutionContext, page: Page, incident: string): Promise<void> {
   await page.goto(incident);
   await signIn(page, PERSON);
-  const offers = page.getByRole('button', { name: /Acknowledge|Take back|Delete|Add note|Send|Switch|Change|Save/ });
+  const offers = page.getByRole('button', { name: /Acknowledge|Take back|Delete|Add note|Send|Switch|Change|Save|New/ });
   const places: readonly [path: string, shows: string][] = [
     [incident, 'Rolled back to 4.12.'],
     ['/incidents?status=resolved', 'HTTP 503 instead of 2xx'],
@@ -191,8 +208,10 @@ async function lookOnly(t: ExecutionContext, page: Page, incident: string): Prom
     t.is(await page.evaluate('Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)'), 360, `${path} fits`);
     t.deepEqual(await findBarriers(page), [], path);
   }
-  await page.goto('/channels/new');
-  await page.getByRole('heading', { name: 'You may only look' }).waitFor();
+  for (const path of ['/channels/new', '/agents/new']) {
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'You may only look' }).waitFor();
+  }
   await page.goto('/channels');
   await page.getByRole('link', { name: /On call/ }).click();
   await page.getByRole('row', { name: /Up.*Shop/ }).first().waitFor();

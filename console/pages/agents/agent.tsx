@@ -15,6 +15,7 @@ import { toast } from '../../parts/toast.tsx';
 import type { PageProps } from '../../page-props.ts';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
+import { RotateToken } from './rotate.tsx';
 import { AgentState, capabilitiesOf, type Agent } from './state.tsx';
 
 const POLL_MS = 15_000;
@@ -38,7 +39,7 @@ export function AgentPage({ params }: PageProps) {
   }
   const isOwn = agent.kind === 'tenant';
   return (
-    <Page title={agent.name} back={BACK} lead={<AgentState agent={agent} />}>
+    <Page title={agent.name} back={BACK} lead={<AgentState agent={agent} />} actions={isOwn && canWrite() && <RotateToken agent={agent} />}>
       <Outdated load={load} />
       <Card>
         <Facts agent={agent} />

@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { api, type Schemas } from '../../client/api.ts';
 import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { confirm } from '../../parts/dialog.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
+import { Kept } from '../../parts/kept.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { PATHS } from '../../paths.ts';
 import type { PageProps } from '../../page-props.ts';
-import { askBeforeLeaving, navigate, setQuery } from '../../shell/router.ts';
+import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './connect.tsx';
 import { Routing, type Route } from './routing.tsx';
 import { SigningSecret } from './signing-secret.tsx';
@@ -157,30 +157,9 @@ function Made({ type, name, result }: { type: ChannelType; name: string; result:
   }
   return (
     <Page title={`${name} is connected`} back={BACK} lead="The test arrived. Alerts go there from now on.">
-      {result.signing_secret !== undefined && <Kept secret={result.signing_secret} href={`/channels/${result.id}`} />}
+      <Kept title="Have you kept the secret?" text="It is never shown again. Without it your receiver cannot tell who calls, until you change it for another." href={`/channels/${result.id}`}>
+        {result.signing_secret !== undefined && <SigningSecret secret={result.signing_secret} />}
+      </Kept>
     </Page>
-  );
-}
-
-/** The secret, which one is asked about before one leaves it behind. */
-function Kept({ secret, href }: { secret: string; href: string }) {
-  const letGo = useRef<() => void>(() => undefined);
-  useEffect(() => {
-    letGo.current = askBeforeLeaving(() => confirm({ title: 'Have you kept the secret?', text: 'It is never shown again. Without it your receiver cannot tell who calls, until you change it for another.', action: 'I have kept it', tone: 'primary' }));
-    return letGo.current;
-  }, []);
-  const go = () => {
-    letGo.current();
-    navigate(href, { replace: true });
-  };
-  return (
-    <div class="max-w-3xl">
-      <SigningSecret secret={secret} />
-      <div class="mt-6">
-        <Button tone="primary" onClick={go}>
-          I have kept it
-        </Button>
-      </div>
-    </div>
   );
 }

@@ -31,7 +31,7 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         <Button onClick={() => (isChoosing.value = true)} class="max-w-64 font-normal" aria-haspopup="dialog">
           {filter.monitorId === '' ? 'All monitors' : (monitor?.name ?? 'One monitor')}
         </Button>
-        {filter.monitorId !== '' && <IconButton icon="close" label="All monitors" onClick={() => change({ monitor: '' })} />}
+        {filter.monitorId !== '' && <IconButton icon="close" label="All monitors" onClick={() => change({ monitor_id: '' })} />}
       </span>
       <SelectField label="When" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={WHEN} value={filter.period} onValue={(period) => change({ period })} />
       <SelectField label="Acknowledged" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={ACKNOWLEDGED} value={filter.acknowledged} onValue={(acknowledged) => change({ acknowledged })} />
@@ -40,7 +40,7 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
           onClose={() => (isChoosing.value = false)}
           onChosen={(id) => {
             isChoosing.value = false;
-            change({ monitor: id });
+            change({ monitor_id: id });
           }}
         />
       )}

@@ -28,7 +28,7 @@ export function readFilter(query: Readonly<Record<string, string>>): Filter {
   return {
     status: query['status'] ?? '',
     acknowledged: query['acknowledged'] ?? '',
-    monitorId: query['monitor'] ?? '',
+    monitorId: query['monitor_id'] ?? '',
     period: query['period'] ?? '',
     until: query['until'] ?? '',
     count: Number.isInteger(count) ? Math.min(MOST, Math.max(1, count)) : FIRST_COUNT,

@@ -1,0 +1,99 @@
+import { useSignal } from '@preact/signals';
+import { useLayoutEffect } from 'preact/hooks';
+import { api, type Schemas } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { usePoll, useReload } from '../../client/reload.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { Button, ButtonLink, Spinner } from '../../parts/button.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { FormError, TextField } from '../../parts/field.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Kept } from '../../parts/kept.tsx';
+import { useLoad } from '../../parts/load.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { PATHS } from '../../paths.ts';
+import { AgentCommand } from './token.tsx';
+
+type Created = Schemas['CreatedAgent'];
+
+const BACK = { label: 'Agents', href: PATHS.agents };
+/** The stream tells at once; this is for who has none. */
+const POLL_MS = 5000;
+
+/** Makes an agent, shows once what starts it, and waits for its first check-in. */
+export function AgentNewPage() {
+  const created = useSignal<Created | null>(null);
+  if (!canWrite()) {
+    return (
+      <Page title="New agent" back={BACK}>
+        <Empty icon="agents" title="You may only look" action={<ButtonLink href={PATHS.agents}>All agents</ButtonLink>}>
+          Owners and editors of the account make agents.
+        </Empty>
+      </Page>
+    );
+  }
+  if (created.value !== null) return <Made agent={created.value} />;
+  return (
+    <Page title="New agent" back={BACK} lead="A place of your own that checks what only it can reach.">
+      <Form onCreated={(agent) => (created.value = agent)} />
+    </Page>
+  );
+}
+
+function Form({ onCreated }: { onCreated: (agent: Created) => void }) {
+  const name = useSignal('');
+  const region = useSignal('');
+  const error = useSignal<unknown>(null);
+  const isBusy = useSignal(false);
+  const create = async () => {
+    isBusy.value = true;
+    try {
+      onCreated(await api.post('/agents', { body: { name: name.value, region: region.value.trim() === '' ? null : region.value } }));
+    } catch (failure) {
+      error.value = failure;
+      isBusy.value = false;
+    }
+  };
+  const { byField, rest } = problemsByField(error.value, ['name', 'region']);
+  return (
+    <div class="max-w-2xl">
+      <Card>
+        <form
+          class="flex flex-col gap-5"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void create();
+          }}
+        >
+          <TextField label="Name" required autofocus placeholder="home-lab" maxLength={255} value={name.value} onValue={(value) => (name.value = value)} error={byField['name']} hint="Alerts name it as the place that saw a failure." />
+          <TextField label="Region" placeholder="Hanoi" maxLength={255} value={region.value} onValue={(value) => (region.value = value)} error={byField['region']} hint="Where it stands, in your own words; may be left out." />
+          <FormError text={rest} />
+          <div>
+            <Button type="submit" tone="primary" busy={isBusy.value}>
+              Create agent
+            </Button>
+          </div>
+        </form>
+      </Card>
+    </div>
+  );
+}
+
+function Made({ agent }: { agent: Created }) {
+  useLayoutEffect(() => document.querySelector('main')?.scrollTo({ top: 0 }), []);
+  const load = useLoad((signal) => api.get('/agents/{id}', { path: { id: agent.id }, signal }), [agent.id]);
+  useReload(load, ['agent'], (changed) => changed === agent.id);
+  const isThere = (load.value.value?.last_seen_at ?? null) !== null;
+  usePoll(load, !isThere, POLL_MS);
+  return (
+    <Page title={agent.name} back={BACK} lead="It is made. Start it where it is to check from.">
+      <Kept title="Have you kept the command?" text="Its token is never shown again. Without it the agent needs a new one." href={`/agents/${agent.id}`}>
+        <AgentCommand command={agent.install_command} token={agent.token} />
+        <p class={`mt-6 flex items-center gap-2.5 text-sm ${isThere ? 'text-up' : 'text-soft'}`} role="status">
+          {isThere ? <Icon name="check" class="size-4" /> : <Spinner />}
+          {isThere ? 'It has checked in.' : 'Waiting for its first check-in.'}
+        </p>
+      </Kept>
+    </Page>
+  );
+}
