@@ -24,10 +24,12 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   report: async () => (await import('./pages/reports/report.tsx')).ReportPage,
   settings: async () => (await import('./pages/settings.tsx')).SettingsPage,
   settingsSection: async () => (await import('./pages/settings.tsx')).SettingsPage,
+  docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };
 
 /** The pages of those who are not. */
 export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
   signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
   invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,
+  docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };

@@ -6,6 +6,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { AccountSettings } from './settings/account.tsx';
+import { MemberSettings } from './settings/members.tsx';
 import { SessionSettings } from './settings/sessions.tsx';
 import { TokenSettings } from './settings/tokens.tsx';
 import { UsageSettings } from './settings/usage.tsx';
@@ -16,6 +17,7 @@ const PARTS: readonly Part[] = [
   { section: 'account', label: 'Account', Shown: AccountSettings },
   { section: 'sessions', label: 'Sessions', Shown: SessionSettings },
   { section: 'tokens', label: 'API tokens', Shown: TokenSettings, forOwners: true },
+  { section: 'members', label: 'Members', Shown: MemberSettings },
   { section: 'usage', label: 'Plan and usage', Shown: UsageSettings },
 ];
 

@@ -9,6 +9,7 @@ import { Card, Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
 import { PasswordForm } from './password.tsx';
+import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
 import { useTask } from './use-task.ts';
 
@@ -17,8 +18,6 @@ const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ];
-
-const ROLES = { owner: 'Owner: may change everything, members and tokens as well', editor: 'Editor: may change monitors, channels and agents', viewer: 'Viewer: sees everything, changes nothing' } as const;
 
 /** One's own name, looks, password and second factor. */
 export function AccountSettings() {
@@ -77,7 +76,7 @@ function Profile() {
         </div>
         <div>
           <dt class="text-xs text-soft">Role</dt>
-          <dd>{ROLES[user.role]}</dd>
+          <dd>{`${ROLES[user.role].label}: ${ROLES[user.role].may}`}</dd>
         </div>
       </dl>
       <div>

@@ -1,0 +1,95 @@
+/** A JSON schema as the description has them, as far as it is shown. */
+export type Schema = {
+  $ref?: string;
+  type?: string | readonly string[];
+  description?: string;
+  properties?: Readonly<Record<string, Schema>>;
+  required?: readonly string[];
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  enum?: readonly unknown[];
+  const?: unknown;
+  oneOf?: readonly Schema[];
+  anyOf?: readonly Schema[];
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  exclusiveMinimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+  'x-extension'?: boolean;
+};
+
+export type Example = { $ref?: string; summary?: string; value?: unknown };
+export type Content = Readonly<Record<string, { schema?: Schema; examples?: Readonly<Record<string, Example>> }>>;
+export type Parameter = { $ref?: string; name: string; in: string; required?: boolean; description?: string; schema?: Schema & { 'x-id'?: string } };
+export type Answer = { $ref?: string; description: string; content?: Content };
+export type Body = { $ref?: string; required?: boolean; description?: string; content: Content };
+
+type RawOperation = {
+  operationId: string;
+  summary: string;
+  description?: string;
+  tags: readonly string[];
+  parameters?: readonly Parameter[];
+  requestBody?: Body;
+  responses: Readonly<Record<string, Answer>>;
+  security?: readonly Readonly<Record<string, unknown>>[];
+  'x-extension'?: boolean;
+  'x-caller'?: string;
+  'x-role'?: string;
+  'x-operator'?: boolean;
+};
+type Item = { servers?: readonly { url: string }[]; parameters?: readonly Parameter[] } & Readonly<Record<Method, RawOperation | undefined>>;
+
+const METHODS = ['get', 'post', 'patch', 'delete'] as const;
+export type Method = (typeof METHODS)[number];
+
+/** What `/openapi.json` says, as far as it is shown. */
+export type Description = {
+  info: { title: string; version: string; description: string };
+  servers: readonly { url: string }[];
+  tags: readonly { name: string; description: string }[];
+  paths: Readonly<Record<string, Item>>;
+  webhooks?: Readonly<Record<string, Item>>;
+  components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+
+/** An operation, or an event that webhooks receive (`server` null), with everything that its path says for all. */
+export type Operation = Omit<RawOperation, 'parameters'> & { method: Method; path: string; server: string | null; parameters: readonly Parameter[] };
+
+/** Everything that one can ask, and everything that is sent, by the tags in their order; a tag without any is left out. */
+export function listOperations(description: Description): { name: string; description: string; operations: Operation[] }[] {
+  const [server] = description.servers;
+  const all = [
+    ...Object.entries(description.paths).flatMap(([path, item]) => operationsOf(description, { path, item, server: item.servers?.[0]?.url ?? server?.url ?? '' })),
+    ...Object.entries(description.webhooks ?? {}).flatMap(([path, item]) => operationsOf(description, { path, item, server: null })),
+  ];
+  return description.tags.map((tag) => ({ ...tag, operations: all.filter(({ tags }) => tags.includes(tag.name)) })).filter(({ operations }) => operations.length > 0);
+}
+
+function operationsOf(description: Description, { path, item, server }: { path: string; item: Item; server: string | null }): Operation[] {
+  return METHODS.flatMap((method) => {
+    const { [method]: raw } = item;
+    if (raw === undefined) return [];
+    const parameters = [...(item.parameters ?? []), ...(raw.parameters ?? [])].map((parameter) => follow(description, parameter));
+    return [{ ...raw, method, path, server, parameters }];
+  });
+}
+
+/** The thing itself where one only refers to it; what stands beside the reference counts more. */
+export function follow<T extends { $ref?: string }>(description: Description, thing: T): T {
+  const { $ref: reference, ...own } = thing;
+  if (reference === undefined) return thing;
+  const [, , group = '', name = ''] = reference.split('/');
+  // The description is checked when the service is built: what it refers to is there, and of the same kind.
+  return follow(description, { ...(description.components[group]?.[name] as T), ...own });
+}
+
+/** Whether what somebody looks for stands in an operation. */
+export function isFound({ path, summary, operationId, description = '', parameters }: Operation, words: readonly string[]): boolean {
+  const text = `${path} ${summary} ${operationId} ${description} ${parameters.map(({ name }) => name).join(' ')}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
