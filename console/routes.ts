@@ -24,6 +24,7 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   report: async () => (await import('./pages/reports/report.tsx')).ReportPage,
   settings: async () => (await import('./pages/settings.tsx')).SettingsPage,
   settingsSection: async () => (await import('./pages/settings.tsx')).SettingsPage,
+  fleet: async () => (await import('./pages/fleet.tsx')).FleetPage,
   docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };
 

@@ -59,9 +59,12 @@ function Who({ member: { name, email, is_you: isYou } }: { member: Member }) {
 
 function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
   const isBusy = useSignal(false);
+  const choices = useSignal(0);
   const called = member.name === '' ? member.email : member.name;
   const change = async (role: Role) => {
-    if (!(await confirm(questionOf(member, { called, role })))) return load.reload();
+    const isSure = await confirm(questionOf(member, { called, role }));
+    choices.value += 1;
+    if (!isSure) return;
     isBusy.value = true;
     try {
       await api.patch('/members/{id}', { path: { id: member.id }, body: { role } });
@@ -75,8 +78,8 @@ function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
   };
   return (
     <SelectField
-      // What was chosen and not done goes back to what is.
-      key={`${member.role}${String(isBusy.value)}`}
+      // A new one shows what is, and not what was chosen and not done.
+      key={choices.value}
       label={`Role of ${called}`}
       hideLabel
       disabled={isBusy.value}

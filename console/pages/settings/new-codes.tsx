@@ -22,6 +22,7 @@ export function NewCodes({ onClose }: { onClose: () => void }) {
     });
   return (
     <Dialog
+      key={kept.codes.value === null ? 'proof' : 'codes'}
       title="New recovery codes"
       onClose={kept.close}
       actions={

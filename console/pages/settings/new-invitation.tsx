@@ -25,6 +25,7 @@ export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose
   if (made.value !== null) {
     return (
       <Dialog
+        key="made"
         title="The invitation"
         wide
         onClose={onClose}
@@ -45,6 +46,7 @@ export function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose
   }
   return (
     <Dialog
+      key="form"
       title="Invite a member"
       onClose={onClose}
       actions={

@@ -47,6 +47,7 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
   if (made.value !== null) {
     return (
       <Dialog
+        key="made"
         title="Your new token"
         wide
         onClose={close}
@@ -62,6 +63,7 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
   }
   return (
     <Dialog
+      key="form"
       title="New API token"
       onClose={close}
       actions={

@@ -32,6 +32,8 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const isDone = kept.codes.value !== null;
   return (
     <Dialog
+      // A new one for each step, so that the keyboard is where the step begins.
+      key={isDone ? 'codes' : started.value === null ? 'password' : 'code'}
       title="Turn on the second factor"
       onClose={kept.close}
       actions={

@@ -1,0 +1,99 @@
+import { api, type Schemas } from '../client/api.ts';
+import { usePoll } from '../client/reload.ts';
+import { signedIn } from '../client/session-state.ts';
+import { ButtonLink } from '../parts/button.tsx';
+import { Empty } from '../parts/empty.tsx';
+import { Loaded, useLoad } from '../parts/load.tsx';
+import { Page, Section } from '../parts/page.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Badge } from '../parts/badge.tsx';
+import { Moment, Since } from '../parts/time.tsx';
+import { FleetFigures } from './fleet/figures.tsx';
+import { isLate, SpreadCell } from './fleet/spread.tsx';
+
+type Fleet = Schemas['Fleet'];
+type Process = Fleet['processes'][number];
+type Agent = Fleet['agents'][number];
+type Queue = NonNullable<Fleet['queues']>[number];
+
+/** Processes note themselves about as often. */
+const POLL_MS = 10_000;
+
+const PROCESSES: readonly Column<Process>[] = [
+  { head: 'Process', cell: ({ kind }) => <span class="font-medium">{kind}</span> },
+  { head: 'Host', cell: ({ host, pid }) => <span class="break-all">{`${host}, ${pid}`}</span>, wideOnly: true, class: 'text-soft' },
+  { head: 'Version', cell: ({ version }) => version, wideOnly: true, class: 'text-soft' },
+  { head: 'Up for', cell: ({ started_at: at }) => <Since at={at} />, class: 'whitespace-nowrap', wideOnly: true },
+  { head: 'Lateness', cell: ({ lateness }) => <SpreadCell spread={lateness} kind="lateness" />, align: 'right', class: 'whitespace-nowrap' },
+  { head: 'Evaluation lag', cell: ({ evaluation_lag: lag }) => <SpreadCell spread={lag} kind="lag" />, align: 'right', class: 'whitespace-nowrap' },
+  { head: 'Seen', cell: ({ seen_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
+];
+
+const AGENTS: readonly Column<Agent>[] = [
+  { head: 'Agent', cell: ({ name }) => <span class="break-words font-medium">{name}</span> },
+  { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
+  { head: 'Region', cell: ({ region }) => region, wideOnly: true },
+  { head: 'Version', cell: ({ version }) => version ?? 'not told', wideOnly: true, class: 'text-soft' },
+  { head: 'Monitors', cell: ({ monitors }) => monitors.toLocaleString(), align: 'right' },
+  { head: 'Last seen', cell: ({ last_seen_at: at }) => (at === null ? 'never' : <Moment at={at} />), align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
+];
+
+const QUEUES: readonly Column<Queue>[] = [
+  { head: 'Queue', cell: ({ name }) => <span class="break-all font-medium">{name}</span> },
+  { head: 'Waiting', cell: ({ waiting }) => <Depth jobs={waiting} />, align: 'right' },
+  { head: 'Active', cell: ({ active }) => <Depth jobs={active} />, align: 'right' },
+  { head: 'Planned', cell: ({ delayed }) => <Depth jobs={delayed} />, align: 'right', wideOnly: true },
+  { head: 'Failed', cell: ({ failed }) => <span class={failed > 0 ? 'text-down' : ''}><Depth jobs={failed} /></span>, align: 'right' },
+];
+
+/** How the installation is doing, for those who run it. */
+export function FleetPage() {
+  return (
+    <Page title="Fleet" lead="How this installation is doing." actions={<ButtonLink icon="queues" href="/queues">Queues</ButtonLink>}>
+      {signedIn().user.is_operator ? (
+        <Shown />
+      ) : (
+        <Empty icon="fleet" title="Only operators see this">
+          Whoever runs this service marks its operators.
+        </Empty>
+      )}
+    </Page>
+  );
+}
+
+function Shown() {
+  const load = useLoad((signal) => api.get('/fleet', { signal }), []);
+  usePoll(load, true, POLL_MS);
+  return (
+    <Loaded load={load}>
+      {(fleet) => (
+        <>
+          <FleetFigures fleet={fleet} />
+          <Section title="Processes" lead="Of the last seconds: half of the checks began, and half of the results were decided, within the first figure, 99 % within the second.">
+            <Table caption="Processes" columns={PROCESSES} rows={fleet.processes.toSorted(byLateness)} keyOf={({ host, pid, started_at: at }) => `${host} ${pid} ${at}`} />
+          </Section>
+          <Section title="Shared agents">
+            {fleet.agents.length === 0 ? <p class="text-sm text-soft">None is set up.</p> : <Table caption="Shared agents" columns={AGENTS} rows={fleet.agents} keyOf={({ id }) => id} />}
+          </Section>
+          <Section title="Queues">
+            {fleet.queues === null ? <p role="alert" class="rounded-md bg-down-tint px-3 py-2 text-sm text-down">Redis does not answer: nothing is checked or delivered until it does.</p> : <Table caption="Queues" columns={QUEUES} rows={fleet.queues} keyOf={({ name }) => name} />}
+          </Section>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** Those that are late come first, then by name. */
+function byLateness(a: Process, b: Process): number {
+  return Number(isLate(b.lateness, 'lateness') || isLate(b.evaluation_lag, 'lag')) - Number(isLate(a.lateness, 'lateness') || isLate(a.evaluation_lag, 'lag')) || a.kind.localeCompare(b.kind) || a.host.localeCompare(b.host) || a.pid - b.pid;
+}
+
+function AgentState({ agent: { offline_since: since, last_seen_at: seenAt } }: { agent: Agent }) {
+  if (since !== null) return <span class="inline-flex flex-wrap items-center gap-x-2"><Badge tone="bad">Offline</Badge> <span class="text-xs text-soft">for <Since at={since} /></span></span>;
+  return seenAt === null ? <Badge tone="warning">Never seen</Badge> : <Badge tone="good">Online</Badge>;
+}
+
+function Depth({ jobs }: { jobs: number }) {
+  return jobs === 0 ? <span class="text-soft">0</span> : <>{jobs.toLocaleString()}</>;
+}

@@ -1,0 +1,60 @@
+import type { ComponentChildren } from 'preact';
+import type { Schemas } from '../../client/api.ts';
+import { Card } from '../../parts/page.tsx';
+import { formatDuration, formatLatency } from '../../parts/time.tsx';
+import { isLate, type SpreadKind } from './spread.tsx';
+
+type Fleet = Schemas['Fleet'];
+
+/** Results that wait for longer, in seconds, are worth a look. */
+const OLD_RESULTS_SECONDS = 10;
+
+/** What one looks at first: the worst of everything. */
+export function FleetFigures({ fleet }: { fleet: Fleet }) {
+  const { processes, agents, customers_agents: theirs, queues, oldest_results_seconds: oldest } = fleet;
+  const lateness = worstOf(processes.map((each) => each.lateness));
+  const lag = worstOf(processes.map((each) => each.evaluation_lag));
+  const offline = agents.filter(({ offline_since: since }) => since !== null).length;
+  const waiting = queues?.reduce((sum, queue) => sum + queue.waiting, 0) ?? null;
+  return (
+    <div class="mb-8">
+      <Card>
+        <dl class="grid grid-cols-2 gap-x-6 gap-y-4 md:grid-cols-3 lg:grid-cols-6">
+          <Worst label="Lateness, 99 %" spread={lateness} kind="lateness" />
+          <Worst label="Evaluation lag, 99 %" spread={lag} kind="lag" />
+          <Figure label="Oldest results waiting" isBad={oldest !== null && oldest > OLD_RESULTS_SECONDS}>
+            {oldest === null ? 'none' : formatDuration(oldest)}
+          </Figure>
+          <Figure label="Jobs waiting" isBad={waiting === null}>
+            {waiting === null ? 'unknown' : waiting.toLocaleString()}
+          </Figure>
+          <Figure label="Shared agents online" isBad={offline > 0}>
+            {agents.length - offline} of {agents.length}
+          </Figure>
+          <Figure label="Customers' agents online">{theirs.total === 0 ? 'none' : `${theirs.total - theirs.offline} of ${theirs.total}`}</Figure>
+        </dl>
+      </Card>
+    </div>
+  );
+}
+
+function Worst({ label, spread, kind }: { label: string; spread: Schemas['Spread'] | null; kind: SpreadKind }) {
+  return (
+    <Figure label={label} isBad={isLate(spread, kind)}>
+      {spread === null ? '–' : formatLatency(spread.p99_ms)}
+    </Figure>
+  );
+}
+
+function Figure({ label, isBad = false, children }: { label: string; isBad?: boolean; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt class="text-xs text-soft">{label}</dt>
+      <dd class={`heading text-xl ${isBad ? 'text-down' : ''}`}>{children}</dd>
+    </div>
+  );
+}
+
+function worstOf(spreads: readonly (Schemas['Spread'] | null)[]): Schemas['Spread'] | null {
+  return spreads.reduce((worst, spread) => (spread !== null && (worst === null || spread.p99_ms > worst.p99_ms) ? spread : worst), null);
+}
