@@ -90,7 +90,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   t.true(zoomed > 3 * 3600 && zoomed < 12 * 3600, `${zoomed} s of a day of which a quarter was drawn`);
   t.false(searchParams.has('at'), 'a drag picks nothing');
   await page.getByRole('button', { name: 'Back to 24 h' }).click();
-  await page.waitForURL((url) => !url.searchParams.has('from'));
+  await page.getByText(/in the mean of the last 24 hours/).waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
 });

@@ -7,7 +7,6 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
-import { PAGES } from '../../routes.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
 import { count } from './figures.ts';
@@ -63,7 +62,7 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
   const edit = `/monitors/${id}/edit`;
   useShortcut('c', 'Check now', () => isCheckable && void check());
   useShortcut('p', isPaused ? 'Resume' : 'Pause', () => void toggle());
-  useShortcut('e', 'Edit', () => PAGES.monitorEdit !== undefined && navigate(edit));
+  useShortcut('e', 'Edit', () => navigate(edit));
   return (
     <>
       {isCheckable && (
@@ -74,11 +73,9 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
       <Button size="small" icon={isPaused ? 'play' : 'pause'} busy={busy.value === 'toggle'} onClick={() => void toggle()}>
         {isPaused ? 'Resume' : 'Pause'}
       </Button>
-      {PAGES.monitorEdit !== undefined && (
-        <ButtonLink size="small" icon="edit" href={edit}>
-          Edit
-        </ButtonLink>
-      )}
+      <ButtonLink size="small" icon="edit" href={edit}>
+        Edit
+      </ButtonLink>
       <Button size="small" tone="danger" icon="trash" busy={busy.value === 'delete'} onClick={() => void remove()}>
         <span class="max-md:sr-only">Delete</span>
       </Button>

@@ -5,7 +5,6 @@ import { Section } from '../../parts/page.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
-import { PAGES } from '../../routes.ts';
 import { joinWords } from './figures.ts';
 import { withoutCount } from './standing-words.ts';
 
@@ -16,7 +15,7 @@ const SHOWN = 8;
 
 /** The newest incidents of the monitor. */
 export function Incidents({ id, incidents, hasPlaces }: { id: string; incidents: Load<Incident[]>; hasPlaces: boolean }) {
-  const hasMore = (incidents.value.value?.length ?? 0) > SHOWN && PAGES.incidents !== undefined;
+  const hasMore = (incidents.value.value?.length ?? 0) > SHOWN;
   const all = hasMore && (
     <a href={`/incidents?monitor_id=${encodeURIComponent(id)}`} class="text-sm text-soft underline underline-offset-2 hover:text-ink">
       All incidents
@@ -29,7 +28,7 @@ export function Incidents({ id, incidents, hasPlaces }: { id: string; incidents:
           list.length === 0 ? (
             <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">There was none so far.</p>
           ) : (
-            <Table caption="Incidents, the newest first" columns={COLUMNS} rows={list.slice(0, SHOWN).map((incident) => (hasPlaces ? incident : { ...incident, sources_down: [] }))} keyOf={(incident) => incident.id} hrefOf={(incident) => (PAGES.incident === undefined ? null : `/incidents/${incident.id}`)} />
+            <Table caption="Incidents, the newest first" columns={COLUMNS} rows={list.slice(0, SHOWN).map((incident) => (hasPlaces ? incident : { ...incident, sources_down: [] }))} keyOf={(incident) => incident.id} hrefOf={(incident) => `/incidents/${incident.id}`} />
           )
         }
       </Loaded>

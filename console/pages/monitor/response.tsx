@@ -88,7 +88,12 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
   const isTimed = !(isEmpty && ['domain', 'vendor'].includes(monitor.type));
   const bridged = Math.max(step, monitor.interval_seconds) * 2.5;
   return (
-    <div class={isBusy ? 'opacity-70 transition-opacity delay-300' : ''}>
+    <div class="relative" aria-busy={isBusy}>
+      {isBusy && (
+        <span class="late absolute inset-x-0 -top-2 h-0.5 overflow-hidden">
+          <span class="sliding block h-full w-1/4 rounded bg-accent" />
+        </span>
+      )}
       <div style={isTimed ? { paddingLeft: `${PLOT_MARGINS.left}px`, paddingRight: `${PLOT_MARGINS.right}px` } : {}}>
         <StatusBand parts={parts} span={span} label={describeBand(incidents, span, words)} />
       </div>

@@ -4,7 +4,6 @@ import { canWrite } from '../../client/session-state.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
-import { PAGES } from '../../routes.ts';
 import { joinWords } from './figures.ts';
 import { dnsSettings, domainSettings, heartbeatSettings, httpSettings, pingSettings, transportSettings, vendorSettings, type Setting } from './type-settings.tsx';
 import { hasPlaces } from './standing-words.ts';
@@ -36,7 +35,7 @@ const TYPES: Record<Schemas['MonitorType'], string> = {
 
 /** What is watched, how, and when it counts as bad; secrets are only said to be kept. */
 export function Settings({ detail, agents, names }: SettingsProps) {
-  const edit = canWrite() && PAGES.monitorEdit !== undefined && (
+  const edit = canWrite() && (
     <ButtonLink size="small" icon="edit" href={`/monitors/${detail.id}/edit`}>
       Edit
     </ButtonLink>

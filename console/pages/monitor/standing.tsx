@@ -8,7 +8,6 @@ import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { PAGES } from '../../routes.ts';
 import { count } from './figures.ts';
 import { explain, hasPlaces, headline, newestByPlace, sentence, whoSees, withoutCount } from './standing-words.ts';
 
@@ -69,10 +68,13 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   if (before === undefined) return <span>&nbsp;</span>;
   if (before === null) return <>No incident since it was made, {formatDuration(clock.value - monitor.created_at)} ago.</>;
   const { id, resolved_at: end, started_at: start, duration_seconds: seconds } = before;
-  const lasted = `the last one lasted ${formatDuration(seconds)}`;
   return (
     <>
-      No incident for <Since at={end ?? start} />; {PAGES.incident === undefined ? lasted : <a href={`/incidents/${id}`} class="underline decoration-line-strong underline-offset-2 hover:text-ink">{lasted}</a>}.
+      No incident for <Since at={end ?? start} />;{' '}
+      <a href={`/incidents/${id}`} class="underline decoration-line-strong underline-offset-2 hover:text-ink">
+        the last one lasted {formatDuration(seconds)}
+      </a>
+      .
     </>
   );
 }
@@ -117,11 +119,9 @@ function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowle
           {incident.acknowledged_by ?? 'Somebody'} is on it since <Moment at={incident.acknowledged_at} />.
         </span>
       )}
-      {PAGES.incident !== undefined && (
-        <a href={`/incidents/${incident.id}`} class="inline-flex items-center gap-0.5 font-medium underline-offset-2 hover:underline">
-          The incident in full <Icon name="chevron" class="size-3.5" />
-        </a>
-      )}
+      <a href={`/incidents/${incident.id}`} class="inline-flex items-center gap-0.5 font-medium underline-offset-2 hover:underline">
+        The incident in full <Icon name="chevron" class="size-3.5" />
+      </a>
     </div>
   );
 }
