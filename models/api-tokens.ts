@@ -74,13 +74,13 @@ export async function revokeApiToken(database: Database, id: string, nowMs: numb
   return rows.length > 0;
 }
 
-/** Revokes a token of a tenant's; null when it has none of that id that was still good, else the name that it had. */
-export async function revokeTenantToken(database: Database, { tenantId, id }: { tenantId: string; id: string }, nowMs: number): Promise<{ name: string } | null> {
-  const [row] = await runWith(database)<{ name: string }>(
-    `UPDATE api_tokens SET revoked_at = $3 WHERE id = $2 AND tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3) RETURNING name`,
+/** Revokes a token of a tenant's; false when it has none of that id that was still good. */
+export async function revokeTenantToken(database: Database, { tenantId, id }: { tenantId: string; id: string }, nowMs: number): Promise<boolean> {
+  const rows = await runWith(database)(
+    `UPDATE api_tokens SET revoked_at = $3 WHERE id = $2 AND tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3) RETURNING id`,
     [tenantId, id, Math.floor(nowMs / 1000)],
   );
-  return row ?? null;
+  return rows.length > 0;
 }
 
 /** A tenant's tokens by creation, without their fingerprints. */

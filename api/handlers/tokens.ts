@@ -41,7 +41,7 @@ export function createTokenHandler({ database, makeId, now }: ApiDependencies): 
 export function revokeTokenHandler({ database, now }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const id = idOf(request);
-    if ((await revokeTenantToken(database, { tenantId: callerOf(response).tenantId, id }, now())) === null) throw notFound('token', id);
+    if (!(await revokeTenantToken(database, { tenantId: callerOf(response).tenantId, id }, now()))) throw notFound('token', id);
     response.status(204).end();
   };
 }
