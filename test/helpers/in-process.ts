@@ -15,6 +15,8 @@ export function connectInProcess(server: Server, address?: string): { send: (req
     const [ours, theirs] = duplexPair();
     // What servers and agents ask of sockets and plain streams do not have.
     for (const side of [ours, theirs]) Object.assign(side, { setTimeout: () => side, setNoDelay: () => side, setKeepAlive: () => side, ref: () => side, unref: () => side, remoteAddress: address });
+    // A pair does not know that one of its sides is gone, as sockets do.
+    ours.once('close', () => theirs.destroy());
     server.emit('connection', theirs);
     return ours;
   };
