@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { api, type Schemas } from '../../client/api.ts';
 import { formatDuration } from '../../parts/time.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
@@ -52,22 +53,22 @@ export function UsageSettings() {
 function Counted({ label, used, limit }: { label: string; used: number; limit: number | null }) {
   const share = limit === null ? null : limit === 0 ? 1 : Math.min(1, used / limit);
   return (
-    <div>
-      <Row label={label} value={limit === null ? used.toLocaleString() : `${used.toLocaleString()} of ${limit.toLocaleString()}`} />
+    <Row label={label} value={limit === null ? used.toLocaleString() : `${used.toLocaleString()} of ${limit.toLocaleString()}`}>
       {share !== null && (
-        <dd class="mt-1.5 h-1.5 overflow-hidden rounded-full bg-nothing" aria-hidden="true">
+        <dd class="mt-1.5 h-1.5 basis-full overflow-hidden rounded-full bg-nothing" aria-hidden="true">
           <span class={`block h-full rounded-full ${share >= NEARLY_ALL ? 'bg-degraded-fill' : 'bg-accent'}`} style={{ width: `${share * 100}%` }} />
         </dd>
       )}
-    </div>
+    </Row>
   );
 }
 
-function Row({ label, value }: { label: string; value: string }) {
+function Row({ label, value, children }: { label: string; value: string; children?: ComponentChildren }) {
   return (
-    <div class="flex items-baseline justify-between gap-4 text-sm">
+    <div class="flex flex-wrap items-baseline justify-between gap-x-4 text-sm">
       <dt class="text-soft">{label}</dt>
       <dd class="text-right">{value}</dd>
+      {children}
     </div>
   );
 }
