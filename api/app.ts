@@ -14,6 +14,7 @@ import { createTelegramRouter } from './handlers/telegram.ts';
 import { createLive } from './live/live.ts';
 import { admission } from './middleware/admission.ts';
 import { authentication } from './middleware/authentication.ts';
+import { clientAddress } from './middleware/client-address.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
 import { headAsGet } from './middleware/head-as-get.ts';
 import { jsonBody } from './middleware/json-body.ts';
@@ -37,7 +38,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.disable('x-powered-by');
   // As the validator sees paths: one written differently would be routed past it.
   app.enable('case sensitive routing');
-  app.use(requestId(dependencies), requestLog(dependencies), helmet(), requestForm);
+  app.use(requestId(dependencies), clientAddress(dependencies.config), requestLog(dependencies), helmet(), requestForm);
 
   const getDescription = getDescriptionHandler(publishDescription(description, dependencies.config.publicUrl));
   const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };

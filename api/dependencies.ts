@@ -75,4 +75,6 @@ export type ApiConfig = {
   telegramBotName: string | null;
   /** Null = no Slack app is set up. */
   slackClientId: string | null;
+  /** Whose word on the address of a client counts: addresses, ranges, `loopback`, `private`. */
+  trustedProxies: readonly string[];
 };

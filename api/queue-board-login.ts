@@ -6,6 +6,7 @@ import { verifyPassword } from '../models/password.ts';
 import { findSessionHolder } from '../models/sessions.ts';
 import { findUserByEmail } from '../models/users.ts';
 import { ApiError } from './api-error.ts';
+import { addressOf } from './request-context.ts';
 import { sessionCookie } from './session/cookie.ts';
 import { isOwnOrigin } from './session/csrf.ts';
 
@@ -59,7 +60,7 @@ export function queueBoardLogin({ database, password, publicUrl, now }: QueueBoa
       next();
       return;
     }
-    const address = request.ip ?? '';
+    const address = addressOf(response) ?? '';
     const credentials = parseBasic(request.headers.authorization);
     const failed = (await failures.get(address))?.consumedPoints ?? 0;
     if (failed >= FAILURES_PER_MINUTE) throw new ApiError(429, 'too many wrong passwords, wait a minute', { 'Retry-After': '60' });

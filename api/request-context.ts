@@ -5,6 +5,8 @@ import type { Caller, SessionCaller } from './caller.ts';
 /** What the middleware learns of a request and the handlers use. */
 export type RequestContext = {
   requestId?: string;
+  /** Where it comes from, as far as trusted proxies tell; null = its connection was gone. */
+  address?: string | null;
   caller?: Caller;
   /** Which operation of the description the door let it in for. */
   operationId?: string;
@@ -23,6 +25,13 @@ export type RequestContext = {
 /** The context of the request that this response answers; Express leaves `locals` to the application. */
 export function contextOf(response: Response): RequestContext {
   return response.locals;
+}
+
+/** The address that a request comes from, behind trusted proxies too; null where its connection was gone. Throws where nobody has looked for it. */
+export function addressOf(response: Response): string | null {
+  const { address } = contextOf(response);
+  if (address === undefined) throw new Error('The address is asked for on a route in front of which nobody looks for it');
+  return address;
 }
 
 /** Who calls. Throws before authentication: only routes behind it may ask. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
-import { addressAndPort, databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
+import { addressAndPort, addressRange, databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 import { LOG_LEVELS, type LogLevel } from './log-level.ts';
 import { problemsOf, secret, variable } from './variables.ts';
@@ -10,6 +10,8 @@ export type Environment = Readonly<{
   port: number;
   /** Base of links, without a trailing slash. */
   publicUrl: string;
+  /** Whose `X-Forwarded-For` counts: addresses, ranges, `loopback`, `private`; empty = nobody's. */
+  trustedProxies: readonly string[];
   dataDir: string;
   /** Null = embedded PostgreSQL in `dataDir`. */
   databaseUrl: string | null;
@@ -61,6 +63,7 @@ const region = variable('a name of lower-case letters, digits and hyphens, at mo
 const VARIABLES = z.object({
   PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).default(3000),
   PUBLIC_URL: httpUrl.optional(),
+  TRUSTED_PROXIES: variable('addresses, ranges such as 10.0.0.0/8, loopback or private, comma-separated, each once', listOf(trustedProxy)).default([]),
   DATA_DIR: text.default('.data'),
   DATABASE_URL: secret(variable('a postgres:// URL', databaseUrl).optional()),
   REDIS_URL: secret(variable('redis:// or rediss:// URLs of one kind, comma-separated', redisUrl).optional()),
@@ -114,6 +117,7 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
   return Object.freeze({
     port: values.PORT,
     publicUrl: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
+    trustedProxies: Object.freeze(values.TRUSTED_PROXIES),
     dataDir: values.DATA_DIR,
     databaseUrl: values.DATABASE_URL ?? null,
     redisUrl: values.REDIS_URL ?? null,
@@ -155,6 +159,10 @@ export function readFleetEnvironment(env: NodeJS.ProcessEnv, required: readonly 
   const { databaseUrl: fleetDatabaseUrl, secretKeys } = environment;
   if (fleetDatabaseUrl === null || secretKeys === null) throw new Error('A required variable was not missed');
   return { ...environment, databaseUrl: fleetDatabaseUrl, secretKeys };
+}
+
+function trustedProxy(value: string): string | null {
+  return value === 'loopback' || value === 'private' ? value : addressRange(value);
 }
 
 function dnsResolvers(value: string): readonly string[] | null {

@@ -69,6 +69,13 @@ export function addressAndPort(text: string): string | null {
   return (isIPv4(ipv4) || isIPv6(ipv6)) && Number(port) >= 1 && Number(port) <= PORT_MAX ? text : null;
 }
 
+/** An address or a range of them: `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; no zone, no IPv4 within IPv6, and not the range of all. */
+export function addressRange(text: string): string | null {
+  const [address = '', prefix = null, ...rest] = text.split('/');
+  if (!(isIPv4(address) || (isIPv6(address) && /^[\da-f:]+$/i.test(address))) || rest.length > 0) return null;
+  return prefix === null || wholeNumber(1, isIPv4(address) ? 32 : 128)(prefix) !== null ? text : null;
+}
+
 /** `host:port`, an IPv6 address in brackets. */
 export function hostAndPort(text: string): HostAndPort | null {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/.exec(text);

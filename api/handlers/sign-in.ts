@@ -6,6 +6,7 @@ import { findUserByEmail } from '../../models/users.ts';
 import { ApiError, CodeRequired } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { presentSignedIn } from '../presenters/session.ts';
+import { addressOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { beginSession } from '../session/beginning.ts';
 import { takeCode } from '../session/second-factor.ts';
@@ -17,7 +18,7 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
   const { database, throttle } = dependencies;
   return async (request, response) => {
     const { email, password, code } = request.body as SignIn;
-    const attempt = await throttle.begin({ email, address: request.ip ?? '' });
+    const attempt = await throttle.begin({ email, address: addressOf(response) ?? '' });
     const user = await findUserByEmail(database, email.trim());
     if (!(await verifyPassword(password, user?.passwordHash ?? null)) || user === null) throw wrong();
     if (user.totpConfirmedAt !== null && code === undefined) {

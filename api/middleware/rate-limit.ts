@@ -6,7 +6,7 @@ import type { Database } from '../../models/database.ts';
 import type { QueueBackend } from '../../queues/connection.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
-import { contextOf, type RequestContext } from '../request-context.ts';
+import { addressOf, contextOf, type RequestContext } from '../request-context.ts';
 
 /** Where all processes of the API count together. */
 export type RateLimitStore = { kind: 'postgres'; pool: Database['pool'] } | { kind: 'redis'; client: NonNullable<QueueBackend['redis']> };
@@ -38,8 +38,8 @@ function countOfCaller(caller: Caller): Count {
 /** Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its address. */
 export function limitRequests(store: RateLimitStore, { limits, countOf }: { limits: readonly number[]; countOf: (context: RequestContext) => Count | null }): RequestHandler {
   const limiters = new Map([...new Set([ANONYMOUS_LIMIT, ...limits])].map((limit) => [limit, limiterOf(store, limit)]));
-  return async (request, response, next) => {
-    const { key, limit } = countOf(contextOf(response)) ?? { key: `address:${request.ip ?? ''}`, limit: ANONYMOUS_LIMIT };
+  return async (_request, response, next) => {
+    const { key, limit } = countOf(contextOf(response)) ?? { key: `address:${addressOf(response) ?? ''}`, limit: ANONYMOUS_LIMIT };
     const { isAllowed, count } = await consume(limiters.get(limit), key);
     const seconds = setHeaders(response, limit, count);
     if (!isAllowed) throw new ApiError(429, 'rate limit exceeded', { 'Retry-After': String(seconds) });

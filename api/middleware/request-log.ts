@@ -21,7 +21,7 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
   return (request, response, next) => {
     const startedAt = performance.now();
     response.once('close', () => {
-      const { requestId, caller, agent, route = 'unknown', isStream = false } = contextOf(response);
+      const { requestId, address, caller, agent, route = 'unknown', isStream = false } = contextOf(response);
       const durationMs = performance.now() - startedAt;
       const isAborted = !response.writableFinished;
       // How long somebody watched is no time that an answer took.
@@ -31,6 +31,7 @@ export function requestLog({ logger, metrics }: Pick<ApiDependencies, 'logger' |
           request_id: requestId,
           method: request.method,
           route,
+          address: address ?? undefined,
           status: response.statusCode,
           outcome: isStream ? 'streamed' : isAborted ? 'aborted' : 'answered',
           duration_ms: Math.round(durationMs * 10) / 10,

@@ -5,6 +5,7 @@ import type { User } from '../../models/user-row.ts';
 import type { SessionCaller } from '../caller.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { callerOfSession } from '../middleware/authentication.ts';
+import { addressOf } from '../request-context.ts';
 import { sessionCookie } from './cookie.ts';
 import type { Exchange } from './proofs.ts';
 
@@ -16,7 +17,7 @@ const USER_AGENT_LENGTH = 255;
  */
 export async function beginSession({ database, now, makeId, config }: ApiDependencies, { request, response }: Exchange, user: User): Promise<SessionCaller | null> {
   const secret = generateSessionSecret();
-  const isCreated = await createSession(database, { id: makeId('ses'), secret, user, ...originOf(request), nowMs: now() });
+  const isCreated = await createSession(database, { id: makeId('ses'), secret, user, address: addressOf(response), userAgent: userAgentOf(request), nowMs: now() });
   const caller = isCreated ? await callerOfSession({ database, now }, secret) : null;
   if (caller === null) return null;
   const cookie = sessionCookie(config.publicUrl);
@@ -27,7 +28,7 @@ export async function beginSession({ database, now, makeId, config }: ApiDepende
   return caller;
 }
 
-function originOf(request: Request): { address: string | null; userAgent: string | null } {
+function userAgentOf(request: Request): string | null {
   const userAgent = request.headers['user-agent'];
-  return { address: request.ip?.replace(/^::ffff:/, '') ?? null, userAgent: userAgent === undefined ? null : cleanText(userAgent, USER_AGENT_LENGTH) };
+  return userAgent === undefined ? null : cleanText(userAgent, USER_AGENT_LENGTH);
 }

@@ -29,12 +29,16 @@ export function requireOwnPage(publicUrl: string): RequestHandler {
   };
 }
 
-/** True where a request says no origin, or one of ours: that of `PUBLIC_URL`, or of the host that it was sent to. */
+/**
+ * True where a request says no origin, or one of ours: that of `PUBLIC_URL`, or of the host that it was sent to. With TLS in front nothing tells which scheme it
+ * came by: where `PUBLIC_URL` is https, a page of its host by http is another site's, for anybody on the way can write that one.
+ */
 export function isOwnOrigin(request: Request, publicUrl: string): boolean {
   const { origin, host } = request.headers;
   if (origin === undefined) return true;
-  const parsed = URL.parse(origin);
-  return parsed !== null && (parsed.origin === new URL(publicUrl).origin || parsed.host === host?.toLowerCase());
+  const [parsed, own] = [URL.parse(origin), new URL(publicUrl)];
+  if (parsed === null || parsed.origin === own.origin) return parsed !== null;
+  return parsed.host === host?.toLowerCase() && !(own.protocol === 'https:' && parsed.protocol !== 'https:' && parsed.hostname === own.hostname);
 }
 
 function isTokenOf(secret: string, given: string | string[] | undefined): boolean {

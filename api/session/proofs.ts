@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { verifyPassword } from '../../models/password.ts';
 import { badRequest } from '../api-error.ts';
-import { personOf } from '../request-context.ts';
+import { addressOf, personOf } from '../request-context.ts';
 import type { Throttle } from './throttle.ts';
 
 /** What a person has to know before something is changed that guards their account; `field` is where the request says it. */
@@ -14,8 +14,8 @@ export type Exchange = { request: Request; response: Response };
  * Holds a person to proofs, in order: a 400 at the first that is not given, counted like a failure to sign in, or somebody who found an open browser could
  * guess for as long as they like.
  */
-export async function requireProofs(throttle: Throttle, { request, response }: Exchange, proofs: readonly Proof[]): Promise<void> {
-  const attempt = await throttle.begin({ email: personOf(response).user.email, address: request.ip ?? '' });
+export async function requireProofs(throttle: Throttle, { response }: Exchange, proofs: readonly Proof[]): Promise<void> {
+  const attempt = await throttle.begin({ email: personOf(response).user.email, address: addressOf(response) ?? '' });
   for (const { field, isGiven, wrong } of proofs) if (!(await isGiven())) throw badRequest(`${field} ${wrong}`);
   await attempt.succeed();
 }

@@ -134,7 +134,7 @@ test.serial('what is used of a plan is counted as the limits count it', async (t
   };
   t.deepEqual((await account.reader('GET', '/v1/usage')).json, usage);
   t.deepEqual((await viewer.call('GET', '/v1/usage')).json, usage);
-  const uncounted = await api.another({ config: { publicUrl: api.url, planCountLimits: false, telegramBotName: null, slackClientId: null } });
+  const uncounted = await api.another({ config: { publicUrl: api.url, planCountLimits: false, telegramBotName: null, slackClientId: null, trustedProxies: [] } });
   t.like((await account.reader('GET', '/v1/usage', undefined, {}, uncounted)).json['limits'] as object, { monitors: null, own_agents: null, tokens: 10 });
 });
 

@@ -114,7 +114,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
       now: Date.now,
       makeId,
-      config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null },
+      config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: [] },
       ...overrides,
       ...different,
     });

@@ -6,6 +6,7 @@ import express from 'express';
 import { loadQueueBoard } from '../../api/queue-board-door.ts';
 import { QUEUE_BOARD_PATH, queueBoardLogin } from '../../api/queue-board-login.ts';
 import { errorResponse } from '../../api/middleware/error-response.ts';
+import { clientAddress } from '../../api/middleware/client-address.ts';
 import { requestId } from '../../api/middleware/request-id.ts';
 import { hashPassword } from '../../models/password.ts';
 import { createUser } from '../../models/users.ts';
@@ -26,7 +27,7 @@ async function openBoard(t: ExecutionContext, backend?: QueueBackend): Promise<B
   const runtime = await openTestRuntime(t, backend);
   const { database, queues, now, newId, log } = runtime;
   const app = express();
-  app.use(requestId({ makeId: newId }));
+  app.use(requestId({ makeId: newId }), clientAddress({ trustedProxies: ['loopback'] }));
   app.use(QUEUE_BOARD_PATH, queueBoardLogin({ database, password: 'board-password', publicUrl: PUBLIC_URL, now }), loadQueueBoard({ database, queues, now }));
   app.use(errorResponse({ logger: log }));
   const server = createServer(app).listen(0, '127.0.0.1');
@@ -117,6 +118,15 @@ test('after ten wrong passwords an address waits, even with the right one', asyn
   const refused = await get('/', 'anyone:board-password');
   t.is(refused.status, 429);
   t.is(refused.headers.get('retry-after'), '60');
+});
+
+test('wrong passwords behind a trusted proxy count for who sent them, and not for everybody behind it', async (t) => {
+  const { url } = await openBoard(t);
+  const ask = async (forwardedFor: string, password: string) =>
+    (await fetch(`${url}${QUEUE_BOARD_PATH}/`, { headers: { Authorization: `Basic ${btoa(`anyone:${password}`)}`, 'X-Forwarded-For': forwardedFor } })).status;
+  for (let attempt = 0; attempt < 10; attempt += 1) t.is(await ask(`192.0.2.${attempt}, 203.0.113.9`, 'wrong'), 401);
+  t.is(await ask('198.51.100.7, 203.0.113.9', 'board-password'), 429);
+  t.is(await ask('198.51.100.7', 'board-password'), 200);
 });
 
 test('the page of the board may load nothing from other hosts', async (t) => {

@@ -20,7 +20,7 @@ const authorizeAs = (clientSecret: string) => (code: string) =>
 const DEPENDENCIES: Partial<ApiDependencies> = {
   authorizeSlack: (code) => authorizeAs(slack.clientSecret)(code),
   sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, sending()),
-  config: { publicUrl: PUBLIC_URL, planCountLimits: true, telegramBotName: null, slackClientId: SLACK_CLIENT_ID },
+  config: { publicUrl: PUBLIC_URL, planCountLimits: true, telegramBotName: null, slackClientId: SLACK_CLIENT_ID, trustedProxies: [] },
 };
 
 const { serial: test } = anyTest as TestFn<{ api: ApiServer }>;

@@ -50,7 +50,7 @@ test.serial('who signs in gets a cookie that no script and no other site can use
   t.like(plain.json, { user: { id: user.id, role: 'owner', totp_enabled: false }, tenant: { id: user.tenantId } });
   t.is((await pageOf(api, plain)('GET', '/v1/monitors')).status, 200);
 
-  const url = await api.another({ config: { publicUrl: 'https://status.example', planCountLimits: true, telegramBotName: null, slackClientId: null } });
+  const url = await api.another({ config: { publicUrl: 'https://status.example', planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: [] } });
   const secure = await signIn({ url }, { email, password: PASSWORD });
   t.regex(secure.headers.get('set-cookie') ?? '', /^__Host-spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   const cookie = cookieOf(secure) ?? '';

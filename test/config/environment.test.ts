@@ -26,6 +26,7 @@ test('an empty environment is an embedded installation on port 3000', (t) => {
   t.deepEqual(environment.agentRegions, ['local']);
   t.deepEqual(environment.deliveryRetrySeconds, [5, 25, 125]);
   t.deepEqual(environment.dnsResolvers, ['1.1.1.1', '8.8.8.8', '9.9.9.9']);
+  t.deepEqual(environment.trustedProxies, [], 'nobody is believed unasked');
 });
 
 test('an external database turns private networks off and plan counts on, unless they are set', (t) => {
@@ -50,7 +51,7 @@ test('the public URL follows the port and loses its trailing slash', (t) => {
 
 test('the configuration cannot be changed by whoever it is given to', (t) => {
   const environment = readEnvironment({});
-  for (const value of [environment, environment.agentRegions, environment.dnsResolvers, environment.telegram, environment.slack, environment.deliveryRetrySeconds]) t.true(Object.isFrozen(value));
+  for (const value of [environment, environment.agentRegions, environment.dnsResolvers, environment.trustedProxies, environment.telegram, environment.slack, environment.deliveryRetrySeconds]) t.true(Object.isFrozen(value));
 });
 
 const GOOD: readonly NodeJS.ProcessEnv[] = [
@@ -59,6 +60,7 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
   { REDIS_URL: 'redis://127.0.0.1:6379/2' },
   { REDIS_URL: 'rediss://:pw@a.example:6379, rediss://:pw@b.example:6379' },
   { WEBHOOK_TIMEOUT_SECONDS: '0.5' },
+  { TRUSTED_PROXIES: 'loopback, private,192.0.2.7,10.1.0.0/16,2001:db8::/32,::1' },
   { STOP_GRACE_SECONDS: '0' },
   { DELIVERY_RETRY_SECONDS: '0' },
   { DELIVERY_RETRY_SECONDS: '0.1, 0.1,2' },
@@ -79,6 +81,7 @@ for (const env of GOOD) {
 const BAD: readonly [name: string, ...values: string[]][] = [
   ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3'],
   ['PUBLIC_URL', 'example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#top'],
+  ['TRUSTED_PROXIES', 'true', '1', 'all', 'proxy.example', '10.0.0.0/33', '10.0.0.0/0', '::/0', '10.0.0.0/255.0.0.0', '10.0.0.0/8/8', '10.1', '0x0a000001', '2001:db8::/129', 'fe80::1%eth0', '::ffff:192.0.2.1', '64:ff9b::192.0.2.1', '[::1]', '192.0.2.7:80', 'loopback,', 'loopback,loopback'],
   ['DATABASE_URL', 'mysql://u@h/d', 'postgres:', 'h/d'],
   ['REDIS_URL', 'http://h:6379', 'redis://a:1,rediss://b:2', 'redis://a:1,', '127.0.0.1:6379'],
   ['SECRET_KEYS', KEY, `k1:${KEY},k1:${KEY}`, 'k1:c2hvcnQ=', `k 1:${KEY}`, `k1:${KEY},`, `${'k'.repeat(33)}:${KEY}`],
