@@ -10,6 +10,7 @@ import { addMigrateCommand } from './commands/migrate.ts';
 import { addStartCommand } from './commands/start.ts';
 import { addTenantCommands } from './commands/tenants.ts';
 import { addTokenCommands } from './commands/tokens.ts';
+import { addUserCommands } from './commands/users.ts';
 import { databaseAccess } from './with-database.ts';
 
 /** Exit status: 0 done, 1 refused with one line on standard error, 2 wrong usage. */
@@ -20,7 +21,7 @@ async function main(): Promise<number> {
   addStartCommand(program, { readEnvironment: environment, isRunByNpm: process.env['npm_lifecycle_event'] !== undefined });
   addMigrateCommand(program, environment);
   addBackupCommand(program, environment);
-  for (const add of [addTenantCommands, addTokenCommands, addAgentCommands, addKeyCommands]) add(program, databaseAccess(environment));
+  for (const add of [addTenantCommands, addUserCommands, addTokenCommands, addAgentCommands, addKeyCommands]) add(program, databaseAccess(environment));
   for (const command of program.commands) inheritExit(command);
   try {
     await program.parseAsync();

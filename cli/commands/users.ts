@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { resetAccess } from '../../models/access-reset.ts';
+import { hashPassword } from '../../models/password.ts';
+import { findUserByEmail } from '../../models/users.ts';
+import { print } from '../output.ts';
+import { Refusal } from '../refusal.ts';
+import type { WithDatabase } from '../with-database.ts';
+
+/** Adds `user reset`. */
+export function addUserCommands(program: Command, withDatabase: WithDatabase): void {
+  const user = program.command('user').description('people who sign in to the console');
+  user
+    .command('reset')
+    .description('give somebody a new password, shown once; their second factor goes and their sessions end')
+    .requiredOption('--email <address>', 'whose')
+    .option('--json', 'print JSON')
+    .action(async (options: { email: string; json?: boolean }) => {
+      print(await resetUser(options.email.trim(), withDatabase), options);
+    });
+}
+
+async function resetUser(email: string, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+  return await withDatabase(async ({ database }) => {
+    const user = await findUserByEmail(database, email);
+    const password = randomBytes(12).toString('base64url');
+    const reset = user === null ? null : await resetAccess(database, user.id, await hashPassword(password));
+    if (user === null || reset === null) throw new Refusal(`There is no console user with the address ${JSON.stringify(email)}`);
+    return { id: user.id, email: user.email, password, second_factor_removed: reset.secondFactorRemoved, ended_sessions: reset.endedSessions };
+  });
+}
