@@ -72,6 +72,14 @@ export async function deleteInvitation(database: Pick<Database, 'pool'>, { tenan
   return rows.length > 0;
 }
 
+/** Forgets invitations of whichever account that have been past for 30 days, taken up or not; returns how many. */
+export async function deletePastInvitations(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
+  const [row] = await runOn(database.pool)<{ deleted: number }>('WITH gone AS (DELETE FROM invitations WHERE expires_at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone', [
+    Math.floor(nowMs / 1000) - KEPT_SECONDS,
+  ]);
+  return row?.deleted ?? 0;
+}
+
 /** The invitation of a link while it is good; null when it was used or taken back, is past, or never was. */
 export async function findOpenInvitation(database: Pick<Database, 'pool'>, token: string, nowMs: number): Promise<OpenInvitation | null> {
   return await readOpen(runOn(database.pool), token, nowMs);

@@ -104,6 +104,16 @@ export async function endSessionOf(database: Pick<Database, 'pool'>, secret: str
   await runOn(database.pool)('DELETE FROM sessions WHERE fingerprint = $1', [fingerprintOf(secret)]);
 }
 
+/** Forgets sessions that are over, of whomever: who never signs in again tidies up none of their own. Returns how many. */
+export async function deleteOverSessions(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
+  const now = Math.floor(nowMs / 1000);
+  const [row] = await runOn(database.pool)<{ deleted: number }>(
+    'WITH gone AS (DELETE FROM sessions WHERE last_seen_at <= $1 OR created_at <= $2 RETURNING 1) SELECT count(*) AS deleted FROM gone',
+    [now - IDLE_SECONDS, now - LIFETIME_SECONDS],
+  );
+  return row?.deleted ?? 0;
+}
+
 /** Ends a person's sessions but one, where the caller stands (a transaction or none); null keeps none. How many it were. */
 export async function endOtherSessions(run: Run, { userId, keepSessionId }: { userId: string; keepSessionId: string | null }): Promise<number> {
   const rows = await run('DELETE FROM sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2::text RETURNING id', [userId, keepSessionId]);

@@ -1,6 +1,8 @@
 import { deleteOldDeliveries } from '../../models/deliveries.ts';
 import { deleteOldDomains } from '../../models/domains.ts';
+import { deletePastInvitations } from '../../models/invitations.ts';
 import { deleteOldTurns } from '../../models/registries.ts';
+import { deleteOverSessions } from '../../models/sessions.ts';
 import { deleteOldUpdates } from '../../models/telegram-updates.ts';
 import { deleteUnusedVendorPages } from '../../models/vendor-pages.ts';
 import type { Runtime } from '../runtime.ts';
@@ -14,13 +16,18 @@ const KEEP_DOMAINS_DAYS = 30;
 /** A vendor's page that nobody has asked for so long is forgotten, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
-/** Deletes what is older than its promise. */
-export async function retainHistory({ database, now }: Runtime): Promise<{ deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number }> {
+/** How many rows of each kind were deleted. */
+type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number };
+
+/** Deletes what is older than its promise, and sessions that are over. */
+export async function retainHistory({ database, now }: Runtime): Promise<Deleted> {
   return {
     deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000),
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     registryTurns: await deleteOldTurns(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     telegramUpdates: await deleteOldUpdates(database, now()),
     vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000),
+    sessions: await deleteOverSessions(database, now()),
+    invitations: await deletePastInvitations(database, now()),
   };
 }

@@ -1,0 +1,52 @@
+import test from 'ava';
+import { createSession, findSessionHolder, generateSessionSecret, IDLE_SECONDS, LIFETIME_SECONDS, listSessions } from '../../../models/sessions.ts';
+import { createUser } from '../../../models/users.ts';
+import { retainHistory } from '../../../workers/maintain/retention.ts';
+import { openTestRuntime } from '../../helpers/runtime.ts';
+
+const NOW_MS = 1_763_720_000_000;
+const NOW = NOW_MS / 1000;
+
+test('sessions that are over are deleted, also of people who never come back, and to the second those stay that are not', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId } = runtime;
+  const user = await createUser(database, { id: newId('usr'), tenantId, email: 'ada@example.org', role: 'owner', passwordHash: 'x', isOperator: false, nowMs: NOW_MS });
+  if (user === null) throw new Error('The user was not made');
+  const add = async (createdAt: number, lastSeenAt: number) => {
+    const [id, secret] = [newId('ses'), generateSessionSecret()];
+    await createSession(database, { id, secret, user, address: null, userAgent: null, nowMs: NOW_MS });
+    return { id, secret, age: () => database.pool.query('UPDATE sessions SET created_at = $2, last_seen_at = $3 WHERE id = $1', [id, createdAt, lastSeenAt]) };
+  };
+  const over = [await add(NOW - IDLE_SECONDS, NOW - IDLE_SECONDS), await add(NOW - LIFETIME_SECONDS, NOW), await add(NOW - LIFETIME_SECONDS * 2, NOW - LIFETIME_SECONDS)];
+  const good = [await add(NOW - IDLE_SECONDS + 1, NOW - IDLE_SECONDS + 1), await add(NOW - LIFETIME_SECONDS + 1, NOW), await add(NOW, NOW)];
+  // A sign-in tidies up as well: they grow old together.
+  for (const { age } of [...over, ...good]) await age();
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 3, invitations: 0 });
+  const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM sessions');
+  t.deepEqual(rows.map(({ id }) => id).toSorted(), good.map(({ id }) => id).toSorted());
+  for (const { secret } of good) t.is((await findSessionHolder(database, secret, NOW_MS))?.user.id, user.id);
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 0 });
+  t.is((await listSessions(database, user.id, NOW_MS)).length, 3);
+});
+
+test('an invitation goes 30 days after it was past, taken up or not; one that is good or newly past stays', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId } = runtime;
+  const kept = 30 * 86_400;
+  const rows: [what: string, expiresAt: number, acceptedAt: number | null][] = [
+    ['good', NOW + 1, null],
+    ['newly past', NOW - 1, null],
+    ['past for nearly 30 days', NOW - kept + 1, null],
+    ['past for 30 days', NOW - kept, null],
+    ['taken up long ago', NOW - kept * 2, NOW - kept * 2 - 60],
+    ['taken up just now', NOW + 60, NOW],
+  ];
+  for (const [what, expiresAt, acceptedAt] of rows) {
+    await database.pool.query('INSERT INTO invitations (id, tenant_id, email, role, fingerprint, created_at, expires_at, accepted_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)', [
+      newId('inv'), tenantId, what, 'viewer', Buffer.from(what), expiresAt - 7 * 86_400, expiresAt, acceptedAt,
+    ]);
+  }
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { invitations: 2 });
+  const { rows: left } = await database.pool.query<{ email: string }>('SELECT email FROM invitations ORDER BY email');
+  t.deepEqual(left.map(({ email }) => email), ['good', 'newly past', 'past for nearly 30 days', 'taken up just now']);
+});
