@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { signedIn } from '../client/session-state.ts';
 import type { PageProps } from '../page-props.ts';
 import { ButtonLink } from '../parts/button.tsx';
@@ -28,6 +29,10 @@ export function SettingsPage({ params, query }: PageProps) {
   const wanted = params['section'] ?? 'account';
   const part = PARTS.find(({ section }) => section === wanted);
   const tabs = PARTS.filter(({ forOwners = false }) => isOwner || !forOwners).map(({ section, label }) => ({ href: hrefOf(section), label }));
+  useEffect(() => {
+    // On a phone there is no room for all of them.
+    document.querySelector('nav[aria-label="Settings"] [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, []);
   return (
     <Page title="Settings" lead={tenant.name}>
       <Tabs label="Settings" tabs={tabs} current={hrefOf(wanted)} />

@@ -63,7 +63,7 @@ function Profile() {
           void save();
         }}
       >
-        <TextField label="Name" value={name.value} autocomplete="name" maxLength={255} hint="Stands beside what you do: in incidents and in the audit log." error={byField['name']} onValue={(value) => (name.value = value)} />
+        <TextField label="Name" value={name.value} autocomplete="name" maxLength={255} hint="Stands beside what you do, such as notes on incidents." error={byField['name']} onValue={(value) => (name.value = value)} />
         <FormError text={rest} />
         <Button type="submit" class="self-start" busy={task.isBusy.value} disabled={name.value.trim() === user.name}>
           Save name

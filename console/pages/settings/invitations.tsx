@@ -64,7 +64,7 @@ function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitatio
     isBusy.value = false;
   };
   return (
-    <Button size="small" tone="danger" busy={isBusy.value} aria-label={`Take back the invitation of ${email}`} onClick={() => void takeBack()} class="-my-1">
+    <Button size="small" tone="danger" busy={isBusy.value} aria-label={`Take back the invitation of ${email}`} onClick={() => void takeBack()} class="-my-1.5">
       Take back
     </Button>
   );

@@ -86,7 +86,7 @@ function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
       value={member.role}
       options={Object.entries(ROLES).map(([value, { label }]) => ({ value, label }))}
       onValue={(role) => isRole(role) && role !== member.role && void change(role)}
-      class="-my-1 min-w-24 max-w-36"
+      class="-my-1.5 min-w-24 max-w-36"
     />
   );
 }
@@ -120,7 +120,7 @@ function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
     isBusy.value = false;
   };
   return (
-    <Button size="small" tone="danger" busy={isBusy.value} aria-label={isYou ? 'Leave the account' : `Remove ${called}`} onClick={() => void remove()} class="-my-1">
+    <Button size="small" tone="danger" busy={isBusy.value} aria-label={isYou ? 'Leave the account' : `Remove ${called}`} onClick={() => void remove()} class="-my-1.5">
       {isYou ? 'Leave' : 'Remove'}
     </Button>
   );

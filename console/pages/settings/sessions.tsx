@@ -60,7 +60,7 @@ function EndSession({ session: { id, user_agent: agent }, load }: { session: Ses
     isBusy.value = false;
   };
   return (
-    <Button size="small" aria-label={`Sign out ${nameBrowser(agent)}`} busy={isBusy.value} onClick={() => void end()} class="-my-1">
+    <Button size="small" aria-label={`Sign out ${nameBrowser(agent)}`} busy={isBusy.value} onClick={() => void end()} class="-my-1.5">
       Sign out
     </Button>
   );

@@ -92,7 +92,7 @@ function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => v
     isBusy.value = false;
   };
   return (
-    <Button size="small" tone="danger" aria-label={`Revoke ${name}`} busy={isBusy.value} onClick={() => void revoke()} class="-my-1">
+    <Button size="small" tone="danger" aria-label={`Revoke ${name}`} busy={isBusy.value} onClick={() => void revoke()} class="-my-1.5">
       Revoke
     </Button>
   );
