@@ -25,6 +25,8 @@ export function curlOf(operation: Operation, example: unknown): string {
   const parts = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${address}"`,
     ...HEADERS[credential],
+    // The other operations for people need the cookie that this one gives.
+    ...(operation.operationId === 'signIn' ? ['-c cookies.txt'] : []),
     ...(credential === 'session' && method !== 'get' ? ["-H 'X-CSRF-Token: '\"$CSRF_TOKEN\""] : []),
     ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example, null, 2).replaceAll("'", String.raw`'\''`)}'`]),
   ];
