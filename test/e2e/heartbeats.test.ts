@@ -109,8 +109,8 @@ test.serial('a kill and a later start raise no storm: jobs that went on pinging 
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const env = serviceEnv(databaseUrl, token);
   const before = await startService(t, env, token);
-  const jobs = await Promise.all(Array.from({ length: 20 }, () => createHeartbeat(before.call, { interval_seconds: 2, grace_seconds: 1 })));
-  const stopped = await createHeartbeat(before.call, { interval_seconds: 2, grace_seconds: 1 });
+  const jobs = await Promise.all(Array.from({ length: 20 }, () => createHeartbeat(before.call, { interval_seconds: 5, grace_seconds: 5 })));
+  const stopped = await createHeartbeat(before.call, { interval_seconds: 5, grace_seconds: 5 });
   const running = { url: before.url, isOver: false };
   const jobsRun = (async () => {
     for await (const _tick of ticks(500)) {
