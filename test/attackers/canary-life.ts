@@ -47,15 +47,24 @@ export async function liveThrough(t: ExecutionContext, { url, token, readerToken
     life.secrets.set(life.secrets.has(name) ? `${name} ${life.secrets.size}` : name, value);
     return value;
   };
+  const over = new AbortController();
+  t.teardown(() => over.abort());
   const ask = async (heard: Heard[], path: string, { method = 'GET', body, headers = {} }: Asked = {}): Promise<Json> => {
     const response = await fetch(`${url}${path}`, {
       method,
       redirect: 'manual',
+      signal: over.signal,
       headers: { Authorization: `Bearer ${heard === life.toReader ? readerToken : token}`, 'Content-Type': 'application/json', ...headers },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
+    const answer = { asked: `${method} ${path.slice(0, 40)}`, status: response.status, text: `${JSON.stringify([...response.headers])}\n` };
+    heard.push(answer);
+    if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
+      void listenOn(response, answer);
+      return { status_code: response.status };
+    }
     const text = await response.text();
-    heard.push({ asked: `${method} ${path.slice(0, 40)}`, status: response.status, text: `${JSON.stringify([...response.headers])}\n${text}` });
+    answer.text += text;
     return response.headers.get('content-type')?.startsWith('application/json') && text !== '' ? { ...JSON.parse(text), status_code: response.status } : { status_code: response.status };
   };
   const post = (path: string, body: unknown = {}, heard = life.answers) => ask(heard, path, { method: 'POST', body });
@@ -235,3 +244,13 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
 
 /** What Slack's app is known by, for the environment of a service in this world. */
 export const SLACK_APP = SLACK_CLIENT_ID;
+
+/** Adds what a stream tells until it ends, or the test does. */
+async function listenOn(response: Response, answer: Heard): Promise<void> {
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of response.body ?? []) answer.text += decoder.decode(chunk, { stream: true });
+  } catch {
+    // The service went away, or the test is over.
+  }
+}
