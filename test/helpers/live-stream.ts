@@ -55,7 +55,7 @@ function readEvents(answer: IncomingMessage): LiveStream {
     events,
     asides,
     isEnded: () => isEnded,
-    next: (event, data = {}) => until(() => events.find((one) => one.event === event && Object.entries(data).every(([name, value]) => one.data[name] === value)), { timeoutMs: 10_000 }),
+    next: (event, data = {}) => until(() => events.find((one) => one.event === event && Object.entries(data).every(([name, value]) => one.data[name] === value))),
     close: () => answer.destroy(),
   };
 }
