@@ -27,8 +27,8 @@ export function createCheck({ probe, search, watchStalls, selfCheck, now, onCras
     const startedAtMs = now();
     if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
     try {
-      const { result: observation, stalledMs } = await watchStalls(() => probe(target));
-      const measured = discountStall(judgeObservation({ target, observation, search }), { stalledMs, timeoutMs: target.timeoutMs });
+      const { result: observation, ownTime } = await watchStalls(() => probe(target));
+      const measured = discountStall(judgeObservation({ target, observation, search }), ownTime);
       const judgement = selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
       const isFailure = judgement.verdict === 'down' || judgement.verdict === 'degraded';
       return { monitorId, startedAtMs, observation, judgement, answer: isFailure ? seenAnswerOf({ target, observation }) : null };

@@ -3,16 +3,21 @@ import type { FixedCause, Judgement } from './verdict.ts';
 /** Causes that say no more than that something took too long. */
 const OF_TIME: ReadonlySet<string> = new Set(['timeout', 'slow', 'icmp_timeout', 'tcp_no_banner', 'udp_no_reply'] satisfies FixedCause[]);
 
-/** Of the time that a check has, the share that we may stand still ourselves without its being ours that ran out. */
+/** Of the time that a check took, the share that we may have held it up ourselves without its being us who made it slow. */
 const LEAST_SHARE = 0.25;
 
-const STALLED: Judgement = { verdict: 'none', cause: null, reason: 'The process that checks was held up itself for much of the time that this check had, so what it saw does not count' };
+/** How often a check waits for something from outside: for a name, a connection, TLS, the first byte and the last. */
+const WAITS = 5;
+
+const STALLED: Judgement = { verdict: 'none', cause: null, reason: 'The process that checks was held up itself for much of the time that this check took, so what it saw does not count' };
 
 /**
- * The judgement on a check as it counts: no vote where the target was too slow and the process that measured it stood still for a quarter of the
- * check's time or more, both in milliseconds (D-20). Once it moves again it sees that the time is over before it reads an answer that has long arrived.
+ * The judgement on a check as it counts: no vote where it was too slow and we held it up ourselves for a quarter of the time that it took or more
+ * (D-20): once a process moves again it sees that the time is over before it reads an answer that has long arrived. All in milliseconds: for how
+ * long the check took, for how much of that its process stood still, and for how long at most at a time. Standing still holds a check up only
+ * where something has come meanwhile, at most once for each thing that it waits for: a process that is always a little late hardly does.
  */
-export function discountStall(judgement: Judgement, { stalledMs, timeoutMs }: { stalledMs: number; timeoutMs: number }): Judgement {
+export function discountStall(judgement: Judgement, { tookMs, stalledMs, longestStallMs }: { tookMs: number; stalledMs: number; longestStallMs: number }): Judgement {
   const isOfTime = judgement.cause !== null && OF_TIME.has(judgement.cause);
-  return isOfTime && stalledMs >= LEAST_SHARE * timeoutMs ? STALLED : judgement;
+  return isOfTime && Math.min(stalledMs, WAITS * longestStallMs) >= LEAST_SHARE * tookMs ? STALLED : judgement;
 }

@@ -72,7 +72,7 @@ const assignment = assign(
 
 function checker(overrides: Partial<Parameters<typeof createCheck>[0]> = {}) {
   const crashes: unknown[] = [];
-  const check = createCheck({ probe: () => Promise.resolve(http({ status: 500 })), search: () => false, watchStalls: async (work) => ({ result: await work(), stalledMs: 0 }), selfCheck: null, now: () => AT_MS, onCrash: (_, error) => void crashes.push(error), ...overrides });
+  const check = createCheck({ probe: () => Promise.resolve(http({ status: 500 })), search: () => false, watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }), selfCheck: null, now: () => AT_MS, onCrash: (_, error) => void crashes.push(error), ...overrides });
   return { check, crashes };
 }
 

@@ -15,14 +15,15 @@ test.serial('what was lost is known in the very turn in which the process moves 
   await delay(120);
   standStill(400);
   woken.resolve();
-  const { stalledMs } = await during;
+  const { stalledMs, longestStallMs } = (await during).ownTime;
   t.true(stalledMs >= 300, String(stalledMs));
+  t.true(longestStallMs >= 300, String(longestStallMs));
   const after = await watch(() => delay(60));
-  t.true(after.stalledMs < 200, String(after.stalledMs));
+  t.true(after.ownTime.stalledMs < 200, String(after.ownTime.stalledMs));
 });
 
 test.serial('of two stand-stills one after the other both count, and the result is the work\'s', async (t) => {
-  const { result, stalledMs } = await createStallWatch()(async () => {
+  const { result, ownTime } = await createStallWatch()(async () => {
     standStill(300);
     await delay(10);
     standStill(300);
@@ -30,7 +31,9 @@ test.serial('of two stand-stills one after the other both count, and the result 
     return 'done';
   });
   t.is(result, 'done');
-  t.true(stalledMs >= 480, String(stalledMs));
+  t.true(ownTime.stalledMs >= 480, String(ownTime.stalledMs));
+  t.true(ownTime.longestStallMs < ownTime.stalledMs, 'each is one of its own');
+  t.true(ownTime.tookMs >= 600, String(ownTime.tookMs));
 });
 
 test.serial('work that fails leaves nothing behind', async (t) => {

@@ -119,9 +119,9 @@ async function measure(
   const startedAtMs = now();
   if (!check.hasItsSecrets) return { startedAtMs, observation: null, judgement: UNREADABLE };
   try {
-    const { result: observation, stalledMs } = await watchStalls(() => probe(check.target));
+    const { result: observation, ownTime } = await watchStalls(() => probe(check.target));
     const judgement = judgeObservation({ target: check.target, observation, search });
-    return { startedAtMs, observation, judgement: discountStall(judgement, { stalledMs, timeoutMs: check.target.timeoutMs }) };
+    return { startedAtMs, observation, judgement: discountStall(judgement, ownTime) };
   } catch (error) {
     onCrash(check, error);
     return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } };

@@ -26,8 +26,8 @@ export function createTrialRunner(dependencies: TrialDependencies): (job: TrialJ
 
 async function probeOnce(target: CheckTarget, { probe, search, watchStalls, onCrash }: TrialDependencies): Promise<TrialOutcome> {
   try {
-    const { result: observation, stalledMs } = await watchStalls(() => probe(target));
-    const judgement = discountStall(judgeObservation({ target, observation, search }), { stalledMs, timeoutMs: target.timeoutMs });
+    const { result: observation, ownTime } = await watchStalls(() => probe(target));
+    const judgement = discountStall(judgeObservation({ target, observation, search }), ownTime);
     return describeTrial({ target, observation, judgement, search });
   } catch (error) {
     onCrash(error);

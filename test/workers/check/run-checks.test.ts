@@ -52,7 +52,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
     listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
     probe: () => Promise.resolve(answered(200)),
     search: () => false,
-    watchStalls: async (work) => ({ result: await work(), stalledMs: 0 }),
+    watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
     selfCheck: null,
     gate: createGate({ width: 10, perTurn: 10 }),
     batcher: createResultBatcher({ submit: (results) => Promise.resolve(void submitted.push([...results])), maxDelayMs: 5, urgentDelayMs: 5, urgentGapMs: 0, maxResults: 100, pause: () => Promise.resolve() }),
@@ -202,7 +202,7 @@ test('a batch that the queue refuses is offered again until it takes it', async 
 });
 
 test('a timeout while this process stood still is no vote', async (t) => {
-  const { check, completed } = checkerAt(PHASE_MS - 300, { probe: () => Promise.resolve(TIMED_OUT), watchStalls: async (work) => ({ result: await work(), stalledMs: 60_000 }) });
+  const { check, completed } = checkerAt(PHASE_MS - 300, { probe: () => Promise.resolve(TIMED_OUT), watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 1000, stalledMs: 600, longestStallMs: 600 } }) });
   await check(PLACE, PHASE_MS);
   t.deepEqual(completed.map(({ result }) => result.verdict), ['none', 'none', 'none']);
   t.regex(completed[0]?.result.reason ?? '', /held up itself/);
