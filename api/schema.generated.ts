@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 4fb00579e427c2fd3d1614eb4a9de2319ab1cf472e72f120ae8771e5097466ae
+// openapi.yaml sha256 d76ae823ddeee0d6ffa1f6f4d497a6c9ee728132421c3dbe29b809f1b1a1d150
 
 export type paths = {
     "/monitors": {
@@ -2388,6 +2388,11 @@ export type components = {
             session_id: string;
             /** @description For `X-CSRF-Token`; the same for as long as the session lasts. */
             csrf_token: string;
+            /** @description Which chats channels can be connected to here. Where the operator has set up no bot or app, a channel of the type stays `pending`. */
+            chats: {
+                telegram: boolean;
+                slack: boolean;
+            };
         };
         SignIn: {
             /** @description In any case. */
@@ -2659,7 +2664,7 @@ export type components = {
             resolution: "recovered" | "paused" | "deleted" | null;
             /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
             acknowledged_at: components["schemas"]["NullableUnixSeconds"];
-            /** @description An extension: the name of the token that did. */
+            /** @description An extension: who did, by the name of the person or of the token. */
             acknowledged_by: string | null;
         };
         /** @description An extension. */
@@ -2690,7 +2695,7 @@ export type components = {
             resolution: "recovered" | "paused" | "deleted" | null;
             /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
             acknowledged_at: components["schemas"]["NullableUnixSeconds"];
-            /** @description An extension: the name of the token that did. */
+            /** @description An extension: who did, by the name of the person or of the token. */
             acknowledged_by: string | null;
             /** @description The oldest first. */
             notes: components["schemas"]["IncidentNote"][];
@@ -2787,7 +2792,7 @@ export type components = {
         IncidentNote: {
             /** @description `note_...` */
             id: string;
-            /** @description The name of the token that wrote it. */
+            /** @description Who wrote it, by the name of the person or of the token. */
             author: string;
             text: string;
             created_at: components["schemas"]["UnixSeconds"];

@@ -72,6 +72,6 @@ export function acceptInvitationHandler(dependencies: ApiDependencies): RequestH
     if (user === 'taken') throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);
     const caller = await beginSession(dependencies, { request, response }, user);
     if (caller === null) throw conflict('this user was removed meanwhile');
-    response.status(201).json(presentSignedIn(caller, 0));
+    response.status(201).json(presentSignedIn(caller, 0, dependencies.config));
   };
 }

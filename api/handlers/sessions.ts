@@ -13,7 +13,7 @@ export function getSessionHandler(dependencies: ApiDependencies): RequestHandler
   return async (_request, response) => {
     const caller = personOf(response);
     response.setHeader('Cache-Control', 'no-store');
-    response.json(presentSignedIn(caller, await recoveryCodesOf(dependencies, caller.user)));
+    response.json(presentSignedIn(caller, await recoveryCodesOf(dependencies, caller.user), dependencies.config));
   };
 }
 

@@ -31,7 +31,7 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
 
     const caller = await beginSession(dependencies, { request, response }, user);
     if (caller === null) throw wrong();
-    response.status(201).json(presentSignedIn(caller, await recoveryCodesOf(dependencies, user)));
+    response.status(201).json(presentSignedIn(caller, await recoveryCodesOf(dependencies, user), dependencies.config));
   };
 }
 

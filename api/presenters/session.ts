@@ -1,4 +1,5 @@
 import type { SessionCaller } from '../caller.ts';
+import type { ApiConfig } from '../dependencies.ts';
 import type { components } from '../schema.generated.ts';
 import type { Session } from '../../models/sessions.ts';
 import type { User } from '../../models/user-row.ts';
@@ -22,8 +23,16 @@ export function presentUser(user: User, recoveryCodesLeft: number): Schemas['Ses
   };
 }
 
-export function presentSignedIn({ user, tenant, sessionId, secret }: Pick<SessionCaller, 'user' | 'tenant' | 'sessionId' | 'secret'>, recoveryCodesLeft: number): Schemas['SignedIn'] {
-  return { user: presentUser(user, recoveryCodesLeft), tenant: { id: tenant.id, name: tenant.name, plan: tenant.plan }, session_id: sessionId, csrf_token: csrfTokenOf(secret) };
+type SignedIn = Pick<SessionCaller, 'user' | 'tenant' | 'sessionId' | 'secret'>;
+
+export function presentSignedIn({ user, tenant, sessionId, secret }: SignedIn, recoveryCodesLeft: number, config: ApiConfig): Schemas['SignedIn'] {
+  return {
+    user: presentUser(user, recoveryCodesLeft),
+    tenant: { id: tenant.id, name: tenant.name, plan: tenant.plan },
+    session_id: sessionId,
+    csrf_token: csrfTokenOf(secret),
+    chats: { telegram: config.telegramBotName !== null, slack: config.slackClientId !== null },
+  };
 }
 
 export function presentSession({ id, createdAt, lastSeenAt, expiresAt, address, userAgent }: Session, currentId: string): Schemas['Session'] {

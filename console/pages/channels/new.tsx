@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { api, type Schemas } from '../../client/api.ts';
 import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
-import { canWrite } from '../../client/session-state.ts';
+import { canWrite, signedIn } from '../../client/session-state.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
@@ -40,7 +40,7 @@ export function ChannelNewPage({ query }: PageProps) {
     <Page title="New channel" back={BACK}>
       <div class="max-w-2xl">
         <TypeChoice type={type} />
-        <Form type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
+        {type === 'webhook' || signedIn().chats[type] ? <Form type={type} onCreated={(name, result) => (created.value = { type, name, result })} /> : <NotSetUp type={type} />}
       </div>
     </Page>
   );
@@ -60,6 +60,21 @@ function TypeChoice({ type }: { type: ChannelType }) {
         </label>
       ))}
     </fieldset>
+  );
+}
+
+/** What a chat needs that only the operator can give; a link would lead nowhere. */
+const NEEDED: Record<Exclude<ChannelType, 'webhook'>, { what: string; variables: string }> = {
+  telegram: { what: 'a bot', variables: 'TELEGRAM_BOT_TOKEN and TELEGRAM_BOT_NAME' },
+  slack: { what: 'an app', variables: 'SLACK_CLIENT_ID and SLACK_CLIENT_SECRET' },
+};
+
+function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
+  const { what, variables } = NEEDED[type];
+  return (
+    <Empty icon="channels" title={`${TYPES[type].label} is not set up here`} action={<ButtonLink href={`${PATHS.channelNew}?type=webhook`}>Use a webhook</ButtonLink>}>
+      Whoever runs this installation has to make {what} for it first, and set {variables}.
+    </Empty>
   );
 }
 
