@@ -7,7 +7,7 @@ export default {
   files: ['test/**/*.test.ts'],
   extensions: ['ts'],
   workerThreads: false,
-  require: ['./test/helpers/no-source-maps.ts', './test/helpers/stragglers.ts'],
+  require: ['./test/helpers/no-source-maps.ts', './test/helpers/end-with-tests.ts'],
   // Of silence in the whole run, in which several long tests may be under way.
   timeout: '240s',
   sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1),
