@@ -25,6 +25,7 @@ import { requestLog } from './middleware/request-log.ts';
 import { validation } from './middleware/validation.ts';
 import { createRouter } from './routes.ts';
 import { requireOwnPage } from './session/csrf.ts';
+import { noteShutAccount } from './session/shut-account.ts';
 import { createThrottle } from './session/throttle.ts';
 import { createTurns } from './turns.ts';
 
@@ -51,7 +52,8 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validation(description));
-  app.use(BASE_PATH, createRouter({ ...dependencies, throttle: createThrottle(dependencies.rateLimitStore), live: createLive(dependencies), turns: createTurns(dependencies.rateLimitStore) }));
+  const throttle = createThrottle(dependencies.rateLimitStore, noteShutAccount(dependencies));
+  app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), turns: createTurns(dependencies.rateLimitStore) }));
 
   mount(app);
   app.use(unknownRoute);

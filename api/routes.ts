@@ -1,5 +1,6 @@
 import { Router } from 'express';
 import type { RequestHandler } from 'express';
+import type { AuditAction } from '../core/audit/entry.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import { deleteAgentHandler, getAgentHandler, listAgentsHandler } from './handlers/agents.ts';
 import {
@@ -35,6 +36,7 @@ import {
   updateMonitorHandler,
 } from './handlers/monitors.ts';
 import { watchLiveHandler } from './handlers/live.ts';
+import { listAuditLogHandler } from './handlers/audit-log.ts';
 import { createAgentHandler, rotateAgentTokenHandler } from './handlers/own-agents.ts';
 import { getOverviewHandler, getOverviewHistoryHandler } from './handlers/overview.ts';
 import { getReportHandler, listReportsHandler } from './handlers/reports.ts';
@@ -48,24 +50,28 @@ import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './han
 import { getUsageHandler } from './handlers/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
 import { onlyAs } from './middleware/admission.ts';
+import { recorded } from './recording.ts';
 import type { operations } from './schema.generated.ts';
 
 /** Operations that are served elsewhere: without a token, or at the root. */
 type ServedElsewhere = 'getDescription' | `agent${string}` | `pingHeartbeat${string}` | `on${string}`;
 type OperationId = Exclude<keyof operations, ServedElsewhere>;
 
-type Route = { method: 'get' | 'post' | 'patch' | 'delete'; path: string; handler: (dependencies: HandlerDependencies) => RequestHandler };
+type Served = { path: string; handler: (dependencies: HandlerDependencies) => RequestHandler };
 
-/** Every described operation below `/v1`, by its id in the description: a missing one fails the type check. */
+/** What can change something says what the audit log calls that; null where nothing is stored that anybody could ask about later: trials and tests. */
+type Route = Served & ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
+
+/** Every described operation below `/v1`, by its id in the description: a missing one fails the type check, and one that records nothing by mistake does too. */
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },
-  createMonitor: { method: 'post', path: '/monitors', handler: createMonitorHandler },
+  createMonitor: { method: 'post', path: '/monitors', records: 'monitor.created', handler: createMonitorHandler },
   getMonitor: { method: 'get', path: '/monitors/:id', handler: getMonitorHandler },
-  updateMonitor: { method: 'patch', path: '/monitors/:id', handler: updateMonitorHandler },
-  deleteMonitor: { method: 'delete', path: '/monitors/:id', handler: deleteMonitorHandler },
-  pauseMonitor: { method: 'post', path: '/monitors/:id/pause', handler: pauseMonitorHandler },
-  requestCheck: { method: 'post', path: '/monitors/:id/check', handler: requestCheckHandler },
-  resumeMonitor: { method: 'post', path: '/monitors/:id/resume', handler: resumeMonitorHandler },
+  updateMonitor: { method: 'patch', path: '/monitors/:id', records: 'monitor.changed', handler: updateMonitorHandler },
+  deleteMonitor: { method: 'delete', path: '/monitors/:id', records: 'monitor.deleted', handler: deleteMonitorHandler },
+  pauseMonitor: { method: 'post', path: '/monitors/:id/pause', records: 'monitor.paused', handler: pauseMonitorHandler },
+  requestCheck: { method: 'post', path: '/monitors/:id/check', records: 'monitor.check_requested', handler: requestCheckHandler },
+  resumeMonitor: { method: 'post', path: '/monitors/:id/resume', records: 'monitor.resumed', handler: resumeMonitorHandler },
   listMonitorIncidents: { method: 'get', path: '/monitors/:id/incidents', handler: listMonitorIncidentsHandler },
   listChecks: { method: 'get', path: '/monitors/:id/checks', handler: listChecksHandler },
   getMonitorStats: { method: 'get', path: '/monitors/:id/stats', handler: getMonitorStatsHandler },
@@ -73,62 +79,65 @@ export const ROUTES = {
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
-  tryMonitor: { method: 'post', path: '/trials', handler: tryMonitorHandler },
+  tryMonitor: { method: 'post', path: '/trials', records: null, handler: tryMonitorHandler },
   watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },
-  acknowledgeIncident: { method: 'post', path: '/incidents/:id/acknowledge', handler: acknowledgeIncidentHandler },
-  unacknowledgeIncident: { method: 'delete', path: '/incidents/:id/acknowledge', handler: unacknowledgeIncidentHandler },
-  addIncidentNote: { method: 'post', path: '/incidents/:id/notes', handler: addIncidentNoteHandler },
-  deleteIncidentNote: { method: 'delete', path: '/incidents/:id/notes/:note_id', handler: deleteIncidentNoteHandler },
+  acknowledgeIncident: { method: 'post', path: '/incidents/:id/acknowledge', records: 'incident.acknowledged', handler: acknowledgeIncidentHandler },
+  unacknowledgeIncident: { method: 'delete', path: '/incidents/:id/acknowledge', records: 'incident.unacknowledged', handler: unacknowledgeIncidentHandler },
+  addIncidentNote: { method: 'post', path: '/incidents/:id/notes', records: 'incident.note_added', handler: addIncidentNoteHandler },
+  deleteIncidentNote: { method: 'delete', path: '/incidents/:id/notes/:note_id', records: 'incident.note_deleted', handler: deleteIncidentNoteHandler },
   listServiceGaps: { method: 'get', path: '/service/gaps', handler: listServiceGapsHandler },
   listChannels: { method: 'get', path: '/channels', handler: listChannelsHandler },
-  createChannel: { method: 'post', path: '/channels', handler: createChannelHandler },
+  createChannel: { method: 'post', path: '/channels', records: 'channel.created', handler: createChannelHandler },
   getChannel: { method: 'get', path: '/channels/:id', handler: getChannelHandler },
-  updateChannel: { method: 'patch', path: '/channels/:id', handler: updateChannelHandler },
-  deleteChannel: { method: 'delete', path: '/channels/:id', handler: deleteChannelHandler },
-  testChannel: { method: 'post', path: '/channels/:id/test', handler: testChannelHandler },
-  rotateSecret: { method: 'post', path: '/channels/:id/rotate-secret', handler: rotateSecretHandler },
+  updateChannel: { method: 'patch', path: '/channels/:id', records: 'channel.changed', handler: updateChannelHandler },
+  deleteChannel: { method: 'delete', path: '/channels/:id', records: 'channel.deleted', handler: deleteChannelHandler },
+  testChannel: { method: 'post', path: '/channels/:id/test', records: null, handler: testChannelHandler },
+  rotateSecret: { method: 'post', path: '/channels/:id/rotate-secret', records: 'channel.secret_rotated', handler: rotateSecretHandler },
   listDeliveries: { method: 'get', path: '/channels/:id/deliveries', handler: listDeliveriesHandler },
-  replayDeliveries: { method: 'post', path: '/channels/:id/replay', handler: replayHandler },
+  replayDeliveries: { method: 'post', path: '/channels/:id/replay', records: 'channel.replayed', handler: replayHandler },
   getDelivery: { method: 'get', path: '/deliveries/:id', handler: getDeliveryHandler },
-  redeliver: { method: 'post', path: '/deliveries/:id/redeliver', handler: redeliverHandler },
+  redeliver: { method: 'post', path: '/deliveries/:id/redeliver', records: 'channel.redelivered', handler: redeliverHandler },
   listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
-  createAgent: { method: 'post', path: '/agents', handler: createAgentHandler },
+  createAgent: { method: 'post', path: '/agents', records: 'agent.created', handler: createAgentHandler },
   getAgent: { method: 'get', path: '/agents/:id', handler: getAgentHandler },
-  deleteAgent: { method: 'delete', path: '/agents/:id', handler: deleteAgentHandler },
-  rotateAgentToken: { method: 'post', path: '/agents/:id/rotate', handler: rotateAgentTokenHandler },
+  deleteAgent: { method: 'delete', path: '/agents/:id', records: 'agent.deleted', handler: deleteAgentHandler },
+  rotateAgentToken: { method: 'post', path: '/agents/:id/rotate', records: 'agent.token_rotated', handler: rotateAgentTokenHandler },
   listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
   getReport: { method: 'get', path: '/reports/:id', handler: getReportHandler },
-  signIn: { method: 'post', path: '/session', handler: signInHandler },
+  signIn: { method: 'post', path: '/session', records: 'member.signed_in', handler: signInHandler },
   getSession: { method: 'get', path: '/session', handler: getSessionHandler },
-  signOut: { method: 'delete', path: '/session', handler: signOutHandler },
+  signOut: { method: 'delete', path: '/session', records: 'member.signed_out', handler: signOutHandler },
   listSessions: { method: 'get', path: '/sessions', handler: listSessionsHandler },
-  endOtherSessions: { method: 'post', path: '/sessions/end-others', handler: endOtherSessionsHandler },
-  endSession: { method: 'delete', path: '/sessions/:id', handler: endSessionHandler },
-  updateUser: { method: 'patch', path: '/user', handler: updateUserHandler },
-  changePassword: { method: 'post', path: '/user/password', handler: changePasswordHandler },
-  startTotp: { method: 'post', path: '/user/totp', handler: startTotpHandler },
-  removeTotp: { method: 'delete', path: '/user/totp', handler: removeTotpHandler },
-  confirmTotp: { method: 'post', path: '/user/totp/confirm', handler: confirmTotpHandler },
-  renewRecoveryCodes: { method: 'post', path: '/user/recovery-codes', handler: renewRecoveryCodesHandler },
+  endOtherSessions: { method: 'post', path: '/sessions/end-others', records: 'member.other_sessions_ended', handler: endOtherSessionsHandler },
+  endSession: { method: 'delete', path: '/sessions/:id', records: 'member.session_ended', handler: endSessionHandler },
+  updateUser: { method: 'patch', path: '/user', records: 'member.changed', handler: updateUserHandler },
+  changePassword: { method: 'post', path: '/user/password', records: 'member.password_changed', handler: changePasswordHandler },
+  startTotp: { method: 'post', path: '/user/totp', records: 'member.second_factor_begun', handler: startTotpHandler },
+  removeTotp: { method: 'delete', path: '/user/totp', records: 'member.second_factor_stopped', handler: removeTotpHandler },
+  confirmTotp: { method: 'post', path: '/user/totp/confirm', records: 'member.second_factor_started', handler: confirmTotpHandler },
+  renewRecoveryCodes: { method: 'post', path: '/user/recovery-codes', records: 'member.recovery_codes_renewed', handler: renewRecoveryCodesHandler },
   listMembers: { method: 'get', path: '/members', handler: listMembersHandler },
-  updateMember: { method: 'patch', path: '/members/:id', handler: updateMemberHandler },
-  removeMember: { method: 'delete', path: '/members/:id', handler: removeMemberHandler },
+  updateMember: { method: 'patch', path: '/members/:id', records: 'member.role_changed', handler: updateMemberHandler },
+  removeMember: { method: 'delete', path: '/members/:id', records: 'member.removed', handler: removeMemberHandler },
   listInvitations: { method: 'get', path: '/invitations', handler: listInvitationsHandler },
-  createInvitation: { method: 'post', path: '/invitations', handler: createInvitationHandler },
-  acceptInvitation: { method: 'post', path: '/invitations/accept', handler: acceptInvitationHandler },
+  createInvitation: { method: 'post', path: '/invitations', records: 'invitation.created', handler: createInvitationHandler },
+  acceptInvitation: { method: 'post', path: '/invitations/accept', records: 'invitation.accepted', handler: acceptInvitationHandler },
   findInvitation: { method: 'get', path: '/invitations/:id', handler: findInvitationHandler },
-  deleteInvitation: { method: 'delete', path: '/invitations/:id', handler: deleteInvitationHandler },
+  deleteInvitation: { method: 'delete', path: '/invitations/:id', records: 'invitation.deleted', handler: deleteInvitationHandler },
   listTokens: { method: 'get', path: '/tokens', handler: listTokensHandler },
-  createToken: { method: 'post', path: '/tokens', handler: createTokenHandler },
-  revokeToken: { method: 'delete', path: '/tokens/:id', handler: revokeTokenHandler },
+  createToken: { method: 'post', path: '/tokens', records: 'token.created', handler: createTokenHandler },
+  revokeToken: { method: 'delete', path: '/tokens/:id', records: 'token.revoked', handler: revokeTokenHandler },
   getUsage: { method: 'get', path: '/usage', handler: getUsageHandler },
+  listAuditLog: { method: 'get', path: '/audit-log', handler: listAuditLogHandler },
 } as const satisfies Record<OperationId, Route>;
 
-/** The router of all of them; each is reached by its own door only. */
+/** The router of all of them; each is reached by its own door only, and what it changes is recorded. */
 export function createRouter(dependencies: HandlerDependencies): Router {
   const router = Router({ caseSensitive: true });
-  for (const [id, { method, path, handler }] of Object.entries<Route>(ROUTES)) router[method](path, onlyAs(id), handler(dependencies));
+  for (const [id, { method, path, handler, records = null }] of Object.entries<Route>(ROUTES)) {
+    router[method](path, onlyAs(id), records === null ? handler(dependencies) : recorded(records, handler, dependencies));
+  }
   return router;
 }

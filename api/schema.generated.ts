@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 d76ae823ddeee0d6ffa1f6f4d497a6c9ee728132421c3dbe29b809f1b1a1d150
+// openapi.yaml sha256 a69c49079503c6e49cffd679bcad17f0177b108168fd03c65a6e45bd30f2a775
 
 export type paths = {
     "/monitors": {
@@ -1250,6 +1250,30 @@ export type paths = {
         patch?: never;
         trace?: never;
     };
+    "/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who changed what
+         * @description An extension. Newest first; without `limit` the newest 100. Every change of the account leaves one entry, written together with the change: through
+         *     this API by people and tokens, at the command line by the operator, and what the service does by itself, such as disabling a channel whose chat sent
+         *     `/stop`. What was refused or changed nothing leaves none, but one: sign-ins that are refused because of too many wrong passwords. Secrets are told
+         *     as `changed` alone. Names are as they were then. Entries are kept for 400 days. For owners: the log tells addresses, and who signed in when.
+         *
+         */
+        get: operations["listAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -2388,11 +2412,6 @@ export type components = {
             session_id: string;
             /** @description For `X-CSRF-Token`; the same for as long as the session lasts. */
             csrf_token: string;
-            /** @description Which chats channels can be connected to here. Where the operator has set up no bot or app, a channel of the type stays `pending`. */
-            chats: {
-                telegram: boolean;
-                slack: boolean;
-            };
         };
         SignIn: {
             /** @description In any case. */
@@ -2593,6 +2612,51 @@ export type components = {
             };
         };
         /**
+         * @description What was done. The list grows with what can be done.
+         * @enum {string}
+         */
+        AuditAction: "monitor.created" | "monitor.changed" | "monitor.paused" | "monitor.resumed" | "monitor.deleted" | "monitor.check_requested" | "incident.acknowledged" | "incident.unacknowledged" | "incident.note_added" | "incident.note_deleted" | "channel.created" | "channel.changed" | "channel.deleted" | "channel.secret_rotated" | "channel.redelivered" | "channel.replayed" | "channel.connected" | "channel.disconnected" | "channel.disabled" | "agent.created" | "agent.token_rotated" | "agent.revoked" | "agent.deleted" | "token.created" | "token.revoked" | "member.created" | "member.changed" | "member.role_changed" | "member.removed" | "member.reset" | "member.signed_in" | "member.signed_out" | "member.session_ended" | "member.other_sessions_ended" | "member.sign_in_throttled" | "member.password_changed" | "member.second_factor_begun" | "member.second_factor_started" | "member.second_factor_stopped" | "member.recovery_codes_renewed" | "invitation.created" | "invitation.accepted" | "invitation.deleted" | "account.created" | "account.keys_rotated";
+        /**
+         * @description What it was done to.
+         * @enum {string}
+         */
+        AuditObjectKind: "monitor" | "incident" | "channel" | "agent" | "token" | "member" | "invitation" | "account";
+        AuditActor: {
+            /**
+             * @description A person, an API token, the operator at the command line, or what nobody in the account did: the service itself, or a chat of Slack or Telegram.
+             * @enum {string}
+             */
+            kind: "user" | "token" | "operator" | "system";
+            /** @description `usr_...` or `tok_...`; null of `operator` and `system`. */
+            id: string | null;
+            /** @description As it was then: of people their name and address. */
+            name: string;
+        };
+        AuditEntry: {
+            /** @description `aud_...` */
+            id: string;
+            at: components["schemas"]["UnixSeconds"];
+            actor: components["schemas"]["AuditActor"];
+            action: components["schemas"]["AuditAction"];
+            object: {
+                kind: components["schemas"]["AuditObjectKind"];
+                id: string;
+                /** @description As it was then. */
+                name: string;
+            };
+            /** @description By field, `check_spec.ping.count` being one: `[before, after]`, null where there was nothing; of a secret only `changed`. What is longer than 1000
+             *     characters is cut. Empty where there is nothing to compare.
+             *      */
+            changes: {
+                [key: string]: unknown[] | "changed";
+            };
+            /** @description Where the request came from; null where there was none. */
+            address: string | null;
+        };
+        AuditLog: {
+            entries: components["schemas"]["AuditEntry"][];
+        };
+        /**
          * @description `first_party` agents are run by the service and shared.
          * @enum {string}
          */
@@ -2664,7 +2728,7 @@ export type components = {
             resolution: "recovered" | "paused" | "deleted" | null;
             /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
             acknowledged_at: components["schemas"]["NullableUnixSeconds"];
-            /** @description An extension: who did, by the name of the person or of the token. */
+            /** @description An extension: the name of the token that did. */
             acknowledged_by: string | null;
         };
         /** @description An extension. */
@@ -2695,7 +2759,7 @@ export type components = {
             resolution: "recovered" | "paused" | "deleted" | null;
             /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
             acknowledged_at: components["schemas"]["NullableUnixSeconds"];
-            /** @description An extension: who did, by the name of the person or of the token. */
+            /** @description An extension: the name of the token that did. */
             acknowledged_by: string | null;
             /** @description The oldest first. */
             notes: components["schemas"]["IncidentNote"][];
@@ -2792,7 +2856,7 @@ export type components = {
         IncidentNote: {
             /** @description `note_...` */
             id: string;
-            /** @description Who wrote it, by the name of the person or of the token. */
+            /** @description The name of the token that wrote it. */
             author: string;
             text: string;
             created_at: components["schemas"]["UnixSeconds"];
@@ -5702,6 +5766,54 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAuditLog: {
+        parameters: {
+            query?: {
+                /** @description At most this many entries; the next page is in the `Link` header. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Only what this person (`usr_...`) or this API token (`tok_...`) did. */
+                actor_id?: components["schemas"]["QueryText"];
+                /** @description Only entries of this action. */
+                action?: components["schemas"]["AuditAction"];
+                /** @description Only what was done to things of this kind. */
+                object_kind?: components["schemas"]["AuditObjectKind"];
+                /** @description Only what was done to the thing of this id; with `object_kind`. */
+                object_id?: components["schemas"]["QueryText"];
+                /** @description Only entries of this Unix second or later. */
+                from?: number;
+                /** @description Only entries of this Unix second or earlier. */
+                to?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditLog"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { PLAN_LIMITS } from '../core/plans.ts';
 import { createApiToken, findTokenHolder, generateToken } from '../models/api-tokens.ts';
+import type { AuditAction } from '../core/audit/entry.ts';
+import { authorOf, OPERATOR } from '../models/audit-log.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { hashPassword } from '../models/password.ts';
@@ -25,14 +27,15 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
   const tenant = tenants.find(({ name }) => name === TENANT);
   if (tenants.length > 0 && (tenant === undefined || (await findUserByEmail(database, EMAIL)) !== null)) return null;
   const { newId, nowMs } = options;
-  const tenantId = tenant?.id ?? (await createTenant(database, { id: newId('ten'), name: TENANT, plan: 'pro', nowMs }))?.id;
+  const recordedAs = (action: AuditAction): Database => ({ ...database, author: authorOf(OPERATOR, action, options) });
+  const tenantId = tenant?.id ?? (await createTenant(recordedAs('account.created'), { id: newId('ten'), name: TENANT, plan: 'pro', nowMs }))?.id;
   if (tenantId === undefined) return null;
   const token = options.token ?? generateToken('spk');
   const password = options.password ?? randomBytes(12).toString('base64url');
   const scopes = ['read' as const, 'write' as const];
   const isStored = options.token !== null && (await findTokenHolder(database, options.token, nowMs)) !== null;
-  if (!isStored) await createApiToken(database, { id: newId('tok'), tenantId, name: 'first start', token, scopes, expiresAt: null, nowMs }, PLAN_LIMITS.pro.tokens);
+  if (!isStored) await createApiToken(recordedAs('token.created'), { id: newId('tok'), tenantId, name: 'first start', token, scopes, expiresAt: null, nowMs }, PLAN_LIMITS.pro.tokens);
   // The user comes last: its row is what says that the first start is complete.
-  await createUser(database, { id: newId('usr'), tenantId, email: EMAIL, role: 'owner', passwordHash: await hashPassword(password), isOperator: true, nowMs });
+  await createUser(recordedAs('member.created'), { id: newId('usr'), tenantId, email: EMAIL, role: 'owner', passwordHash: await hashPassword(password), isOperator: true, nowMs });
   return { token, email: EMAIL, password };
 }

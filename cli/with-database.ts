@@ -1,12 +1,20 @@
 import type { Environment } from '../config/environment.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
+import type { AuditAction } from '../core/audit/entry.ts';
+import { authorOf, OPERATOR } from '../models/audit-log.ts';
 import { closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/ids.ts';
 import { createSecretBox } from '../models/secret-box.ts';
 import { findDatabase } from './database-place.ts';
 
-/** What a command works with. */
-export type CommandContext = { database: Database; environment: Environment; newId: (prefix: IdPrefix) => string; nowMs: number };
+/** What a command works with. `recordedAs` gives the database for one change, which is recorded under that name as the operator's. */
+export type CommandContext = {
+  database: Database;
+  recordedAs: (action: AuditAction) => Database;
+  environment: Environment;
+  newId: (prefix: IdPrefix) => string;
+  nowMs: number;
+};
 
 /** Runs a command on the database of the running service and closes it after. */
 export type WithDatabase = <Result>(work: (context: CommandContext) => Promise<Result>) => Promise<Result>;
@@ -21,7 +29,8 @@ async function runOnDatabase<Result>(environment: Environment, work: (context: C
   const secretKeys = environment.secretKeys ?? (await loadOrCreateSecretKeys(environment.dataDir));
   const database = openDatabase({ databaseUrl, secrets: createSecretBox(secretKeys), poolSize: 1 });
   try {
-    return await work({ database, environment, newId: createIdSource(), nowMs: Date.now() });
+    const [newId, nowMs] = [createIdSource(), Date.now()];
+    return await work({ database, recordedAs: (action) => ({ ...database, author: authorOf(OPERATOR, action, { newId, nowMs }) }), environment, newId, nowMs });
   } finally {
     await closeDatabase(database);
   }

@@ -1,10 +1,12 @@
 import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
+import { goneWith, madeWith, type FieldChanges, type Fields } from '../core/audit/field-changes.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/schedule.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import type { AgentKind, AgentRecord } from './records/agent.ts';
 import { placeMonitor } from './schedule.ts';
-import { inTransaction, runWith } from './sql.ts';
+import { inTransaction, runWith, type Run } from './sql.ts';
 
 /** An agent as it is stored. Times are Unix seconds. */
 export type Agent = {
@@ -71,7 +73,9 @@ export async function createAgentWithin(database: Database, agent: NewAgent, lim
   return await inTransaction(database, async (transaction) => {
     await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [agent.tenantId]);
     if (limit !== null && (await countOwnAgents(database, agent.tenantId, transaction)) >= limit) return null;
-    return await createAgent(database, agent, transaction);
+    const created = await createAgent(database, agent, transaction);
+    await recordAgent(runWith(database, transaction), database, { agent: created, changes: madeWith(agentFields(created), { token: '' }) });
+    return created;
   });
 }
 
@@ -95,14 +99,14 @@ export async function deleteAgent(database: Database, { tenantId, id }: { tenant
       [record.no],
     );
     await record.destroy({ transaction });
+    await recordAgent(run, database, { agent: agentOf(record), changes: goneWith(agentFields(record)) });
     return { ...noScheduleChange(), emptied: emptied.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase })) };
   });
 }
 
 /** Ends the token of a customer's agent at once; the agent stays with its monitors. False when there is no agent of that id whose token was still good. */
 export async function revokeAgent(database: Database, id: string, nowMs: number): Promise<boolean> {
-  const rows = await runWith(database)(`UPDATE agents SET revoked_at = $2 WHERE id = $1 AND kind = 'tenant' AND revoked_at IS NULL RETURNING id`, [id, Math.floor(nowMs / 1000)]);
-  return rows.length > 0;
+  return await changeOne(database, `UPDATE agents SET revoked_at = $2 WHERE id = $1 AND kind = 'tenant' AND revoked_at IS NULL ${RETURNING}`, [id, Math.floor(nowMs / 1000)]);
 }
 
 /**
@@ -110,13 +114,34 @@ export async function revokeAgent(database: Database, id: string, nowMs: number)
  * anew: nobody is told how long it was silent. False when there is no such agent.
  */
 export async function rotateAgentToken(database: Database, id: string, tokenFingerprint: Buffer): Promise<boolean> {
-  const rows = await runWith(database)(
+  return await changeOne(
+    database,
     `UPDATE agents SET token_fingerprint = $2, revoked_at = NULL, public_key = NULL, secrets_withheld = NULL,
        last_seen_at = CASE WHEN revoked_at IS NULL THEN last_seen_at END, offline_at = CASE WHEN revoked_at IS NULL THEN offline_at END
-     WHERE id = $1 AND kind = 'tenant' RETURNING id`,
+     WHERE id = $1 AND kind = 'tenant' ${RETURNING}`,
     [id, tokenFingerprint],
   );
-  return rows.length > 0;
+}
+
+const RETURNING = 'RETURNING id, name, tenant_id AS "tenantId"';
+
+/** Runs a statement that changes the token of one agent, and records it; false where it changed none. */
+async function changeOne(database: Database, sql: string, bind: readonly unknown[]): Promise<boolean> {
+  return await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    const [agent] = await run<Pick<Agent, 'id' | 'name' | 'tenantId'>>(sql, bind);
+    if (agent !== undefined) await recordAgent(run, database, { agent, changes: { token: 'changed' } });
+    return agent !== undefined;
+  });
+}
+
+/** Shared agents are nobody's, and nobody's log tells of them. */
+async function recordAgent(run: Run, database: Database, { agent: { id, name, tenantId }, changes }: { agent: Pick<Agent, 'id' | 'name' | 'tenantId'>; changes: FieldChanges }): Promise<void> {
+  if (tenantId !== null) await recordChange(run, database, { tenantId, object: { kind: 'agent', id, name }, changes });
+}
+
+function agentFields({ name, region }: Pick<Agent, 'name' | 'region'>): Fields {
+  return { name, region };
 }
 
 /** The shared agent of a region, made on its first appearance; two processes of one region are one agent. */

@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
+import { madeWith } from '../core/audit/field-changes.ts';
 import type { Plan } from '../core/plans.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import type { ApiTokenRecord, TokenScope } from './records/accounts.ts';
 import { inTransaction, runWith } from './sql.ts';
@@ -47,6 +49,7 @@ export async function createApiToken(
       { id, tenantId, name, fingerprint: fingerprintOf(token.token), scopes, expiresAt, createdAt: now },
       { transaction, returning: true },
     );
+    await recordChange(run, database, { tenantId, object: { kind: 'token', id, name }, changes: madeWith({ name, scopes, expires_at: expiresAt }, { token: token.token }) });
     return { id, tenantId, name, scopes, createdAt: record.createdAt, expiresAt, revokedAt: null, lastUsedAt: null };
   });
 }
@@ -70,17 +73,27 @@ export async function findTokenHolder(database: Database, token: string, nowMs: 
 
 /** Revokes a token; false when there is none of that id that was still usable. */
 export async function revokeApiToken(database: Database, id: string, nowMs: number): Promise<boolean> {
-  const rows = await runWith(database)('UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING id', [id, Math.floor(nowMs / 1000)]);
-  return rows.length > 0;
+  return await revoke(database, 'revoked_at IS NULL', [id, Math.floor(nowMs / 1000)]);
 }
 
 /** Revokes a token of a tenant's; false when it has none of that id that was still good. */
 export async function revokeTenantToken(database: Database, { tenantId, id }: { tenantId: string; id: string }, nowMs: number): Promise<boolean> {
-  const rows = await runWith(database)(
-    `UPDATE api_tokens SET revoked_at = $3 WHERE id = $2 AND tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3) RETURNING id`,
-    [tenantId, id, Math.floor(nowMs / 1000)],
-  );
-  return rows.length > 0;
+  return await revoke(database, 'tenant_id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)', [id, Math.floor(nowMs / 1000), tenantId]);
+}
+
+/** Revokes the token of the id $1 at $2 where it meets a condition; false where there is none. */
+async function revoke(database: Database, condition: string, bind: readonly unknown[]): Promise<boolean> {
+  return await inTransaction(database, async (transaction) => {
+    const run = runWith(database, transaction);
+    const [revoked] = await run<{ id: string; name: string; tenant_id: string; revoked_at: number }>(
+      `UPDATE api_tokens SET revoked_at = $2 WHERE id = $1 AND ${condition} RETURNING id, name, tenant_id, revoked_at`,
+      bind,
+    );
+    if (revoked === undefined) return false;
+    const { id, name, tenant_id: tenantId, revoked_at: revokedAt } = revoked;
+    await recordChange(run, database, { tenantId, object: { kind: 'token', id, name }, changes: { revoked_at: [null, revokedAt] } });
+    return true;
+  });
 }
 
 /** A tenant's tokens by creation, without their fingerprints. */

@@ -1,8 +1,11 @@
 import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import { compareFields, goneWith, madeWith } from '../core/audit/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../core/channel.ts';
+import { recordChange } from './audit-log.ts';
 import { noteChange } from './changes.ts';
 import type { Database } from './database.ts';
 import type { ChannelRecord } from './records/channel.ts';
+import { channelFields } from './recorded-fields.ts';
 import { inTransaction, runWith, type Run } from './sql.ts';
 import { sealWebhook } from './webhook-secrets.ts';
 
@@ -56,7 +59,9 @@ export async function createChannel(database: Database, channel: NewChannel): Pr
     if (connectCode !== undefined) {
       await run('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [connectCode.fingerprint, id, connectCode.expiresAtSeconds]);
     }
-    return channelOf(record, monitorIds);
+    const created = channelOf(record, monitorIds);
+    await recordChange(run, database, { tenantId, object: { kind: 'channel', id, name }, changes: madeWith(channelFields(created).fields ?? {}, webhook && { url: webhook.url, signing_secret: webhook.signingSecret }) });
+    return created;
   });
 }
 
@@ -92,17 +97,28 @@ export async function updateChannel(database: Database, key: ChannelKey, change:
   return await inTransaction(database, async (transaction) => {
     const record = await database.records.channels.findOne({ attributes: SHOWN, where: key, transaction, lock: transaction.LOCK.NO_KEY_UPDATE });
     if (record === null) return null;
+    const run = runWith(database, transaction);
+    const routing = (await listRouting(database, [key.id], transaction)).get(key.id);
+    const before = channelOf(record, routing);
     // What is wrong with it stays: only what arrives there, or connecting it anew, ends that.
     await record.update(fields, { transaction });
-    if (monitorIds !== undefined) return channelOf(record, await replaceRouting(runWith(database, transaction), key, monitorIds));
-    return channelOf(record, (await listRouting(database, [key.id], transaction)).get(key.id));
+    const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
+    await recordChange(run, database, { tenantId: key.tenantId, object: { kind: 'channel', id: key.id, name: channel.name }, changes: compareFields(channelFields(before), channelFields(channel)) });
+    return channel;
   });
 }
 
 /** Deletes a channel with its deliveries; false when the tenant has no such channel. */
 export async function deleteChannel(database: Database, { tenantId, id }: ChannelKey): Promise<boolean> {
   // In a transaction that is repeated: whoever records a delivery that heals the channel locks the delivery first.
-  return (await inTransaction(database, (transaction) => database.records.channels.destroy({ where: { id, tenantId }, transaction }))) > 0;
+  return await inTransaction(database, async (transaction) => {
+    const record = await database.records.channels.findOne({ attributes: SHOWN, where: { id, tenantId }, transaction });
+    if (record === null) return false;
+    const channel = channelOf(record, (await listRouting(database, [id], transaction)).get(id));
+    if ((await database.records.channels.destroy({ where: { id, tenantId }, transaction })) === 0) return false;
+    await recordChange(runWith(database, transaction), database, { tenantId, object: { kind: 'channel', id, name: channel.name }, changes: goneWith(channelFields(channel).fields ?? {}) });
+    return true;
+  });
 }
 
 /**

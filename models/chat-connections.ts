@@ -1,6 +1,8 @@
+import type { AuditAction, AuditActor } from '../core/audit/entry.ts';
 import type { ChannelLoss } from '../core/channel-loss.ts';
 import type { ChannelType } from '../core/channel.ts';
 import type { ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../core/chat/update.ts';
+import { authorOf, recordChange, systemActor } from './audit-log.ts';
 import { HEALED } from './channel-health.ts';
 import { tellLosses, type LossTools, type LostChannel } from './channel-losses.ts';
 import type { Database } from './database.ts';
@@ -42,6 +44,7 @@ export async function disconnectChannel(database: Database, lost: LostConnection
        RETURNING id, tenant_id AS "tenantId", name, type, enabled AS "tookAlerts"`,
       [lost.channelId, lost.connection, lost.problem, tools.nowMs],
     );
+    for (const channel of rows) await recordConnection(run, { channel, actor: systemActor('Spotcheck'), action: 'channel.disconnected', changes: { status: ['connected', 'pending'], last_error: [null, lost.problem] } }, tools);
     return rows.length === 0 ? null : await tellLosses(run, channelsIn(rows), { ...tools, loss: 'lost', lastError: lost.problem });
   });
 }
@@ -89,7 +92,7 @@ export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossT
   switch (update.kind) {
     case 'start': {
       const { chatId, fingerprint } = update;
-      return { outcome: fingerprint === null ? await resumeChat(run, chatId) : await connectChat(run, { chatId, fingerprint, nowMs: tools.nowMs }), told: [] };
+      return { outcome: fingerprint === null ? await resumeChat(run, chatId, tools) : await connectChat(run, { chatId, fingerprint }, tools), told: [] };
     }
     case 'stop': {
       const { channels, told } = await disableChat(run, { chatId: update.chatId, loss: 'stopped' }, tools);
@@ -114,18 +117,23 @@ export async function moveChat(run: Run, { from, to }: { from: string; to: strin
   await run(`UPDATE channels SET chat_id = $2 WHERE chat_id = $1 AND type = 'telegram'`, [from, to]);
 }
 
-async function connectChat(run: Run, { chatId, fingerprint, nowMs }: { chatId: string; fingerprint: Uint8Array; nowMs: number }): Promise<ChatOutcome> {
-  const taken = await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs });
+async function connectChat(run: Run, { chatId, fingerprint }: { chatId: string; fingerprint: Uint8Array }, tools: LossTools): Promise<ChatOutcome> {
+  const taken = await takeConnectCode(run, { fingerprint, type: 'telegram', nowMs: tools.nowMs });
   if (!('channel' in taken)) return { outcome: `code_${taken.outcome}`, chatId };
   const { channel } = taken;
   if (taken.outcome === 'used') return channel.connection === chatId ? { outcome: 'connected_before', chatId, channel } : { outcome: 'code_used', chatId };
   await run(`UPDATE channels SET chat_id = $2, status = 'connected', ${HEALED} WHERE id = $1`, [channel.id, chatId]);
+  await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
   return { outcome: 'connected', chatId, channel };
 }
 
 /** Channels whose chat could not be reached for a while are connected again: that the chat speaks to the bot shows that it can be. */
-async function resumeChat(run: Run, chatId: string): Promise<ChatOutcome> {
-  await run(`UPDATE channels SET status = 'connected', ${HEALED} WHERE chat_id = $1 AND type = 'telegram' AND status = 'pending'`, [chatId]);
+async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<ChatOutcome> {
+  const resumed = await run<LostChannel>(
+    `UPDATE channels SET status = 'connected', ${HEALED} WHERE chat_id = $1 AND type = 'telegram' AND status = 'pending' RETURNING id, tenant_id AS "tenantId", name, type`,
+    [chatId],
+  );
+  for (const channel of resumed) await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
   const rows = await run<ChatRow>(`SELECT name, all_monitors, enabled FROM channels WHERE chat_id = $1 AND type = 'telegram' ORDER BY created_at, id`, [chatId]);
   return { outcome: 'no_code', chatId, channels: rows.map(chatChannel) };
 }
@@ -138,7 +146,17 @@ async function disableChat(run: Run, { chatId, loss }: { chatId: string; loss: k
      RETURNING id, tenant_id AS "tenantId", name, type, all_monitors, enabled, status = 'connected' AS "tookAlerts"`,
     [chatId, ENDED[loss], tools.nowMs],
   );
+  for (const channel of rows) await recordConnection(run, { channel, actor: systemActor('Telegram'), action: 'channel.disabled', changes: { enabled: [true, false], last_error: [null, ENDED[loss]] } }, tools);
   return { channels: rows.map(chatChannel), told: await tellLosses(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }) };
+}
+
+const CONNECTED = { action: 'channel.connected', changes: { status: ['pending', 'connected'] } } as const satisfies { action: AuditAction; changes: object };
+
+type Connection = { channel: Pick<LostChannel, 'id' | 'tenantId' | 'name'>; actor: AuditActor; action: AuditAction; changes: Readonly<Record<string, readonly [unknown, unknown]>> };
+
+/** What happens to a channel in its chat is nobody's request: it is recorded as what the chat's service told, or we saw. */
+async function recordConnection(run: Run, { channel: { id, tenantId, name }, actor, action, changes }: Connection, tools: LossTools): Promise<void> {
+  await recordChange(run, { author: authorOf(actor, action, tools) }, { tenantId, object: { kind: 'channel', id, name }, changes });
 }
 
 function channelsIn(rows: readonly LostRow[]): LostChannel[] {

@@ -1,5 +1,6 @@
 import { findInability, type Inability, type Withholding } from '../core/agent/capability.ts';
 import type { MonitorType } from '../core/monitor.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import type { AgentKind } from './records/agent.ts';
 import { inPoolTransaction } from './sql.ts';
@@ -18,7 +19,7 @@ type SourceRow = { agent_no: number; id: string; kind: AgentKind; capabilities: 
  */
 export async function requestCheck(database: Database, { tenantId, id, nowMs }: { tenantId: string; id: string; nowMs: number }): Promise<CheckRequest | null> {
   return await inPoolTransaction(database, async (run) => {
-    const [monitor] = await run<CheckRequest['monitor']>('SELECT no, type, target, enabled FROM monitors WHERE id = $1 AND tenant_id = $2', [id, tenantId]);
+    const [monitor] = await run<CheckRequest['monitor'] & { name: string }>('SELECT no, name, type, target, enabled FROM monitors WHERE id = $1 AND tenant_id = $2', [id, tenantId]);
     if (monitor === undefined) return null;
     const rows = await run<SourceRow>(
       `WITH asked AS (
@@ -31,6 +32,7 @@ export async function requestCheck(database: Database, { tenantId, id, nowMs }: 
        RETURNING s.agent_no, a.id, a.kind, a.capabilities, a.secrets_withheld, m.sealed_secrets IS NOT NULL AS has_secrets`,
       [monitor.no, nowMs],
     );
+    if (rows.length > 0) await recordChange(run, database, { tenantId, object: { kind: 'monitor', id, name: monitor.name } });
     return { monitor, sources: rows.map((row) => askedSource(row, monitor)).toSorted((a, b) => a.agentNo - b.agentNo) };
   });
 }

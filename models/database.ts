@@ -1,5 +1,6 @@
 import { Pool, types } from 'pg';
 import { Sequelize, type ModelStatic } from 'sequelize';
+import type { Author } from '../core/audit/entry.ts';
 import { defineApiTokenRecord, defineTenantRecord, type ApiTokenRecord, type TenantRecord } from './records/accounts.ts';
 import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
 import { defineChannelRecord, type ChannelRecord } from './records/channel.ts';
@@ -7,8 +8,11 @@ import { defineMonitorRecord, type MonitorRecord } from './records/monitor.ts';
 import type { SecretBox } from './secret-box.ts';
 import { sessionNameOf } from './session-name.ts';
 
-/** The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL. */
-export type Database = { orm: Sequelize; pool: Pool; secrets: SecretBox; records: Records };
+/**
+ * The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL. What changes through one that has an `author` is
+ * recorded as theirs.
+ */
+export type Database = { orm: Sequelize; pool: Pool; secrets: SecretBox; records: Records; author?: Author };
 
 /** The mapped tables of one connection. */
 export type Records = {

@@ -1,6 +1,8 @@
+import type { FieldChanges } from '../core/audit/field-changes.ts';
 import type { StoredMessage } from '../core/envelope.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
-import { runOn } from './sql.ts';
+import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
 /** What became of a delivery so far. */
 export type DeliveryOutcome = 'pending' | 'delivered' | 'failed' | 'superseded';
@@ -87,13 +89,17 @@ export type ReopenedDelivery = { id: string; channelId: string; attempt: number 
  * its attempts, or is gone: of two that ask at once one gets it.
  */
 export async function reopenDelivery(database: Database, { tenantId, id }: Key, nowMs: number): Promise<ReopenedDelivery | null> {
-  const [row] = await runOn(database.pool)<ReopenedDelivery>(
-    `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3, claimed_until = NULL, finished_at = NULL, after_id = NULL
-     WHERE id = $1 AND tenant_id = $2 AND outcome <> 'pending' AND attempts < ${MOST_ATTEMPTS}
-     RETURNING id, channel_id AS "channelId", attempts + 1 AS attempt`,
-    [id, tenantId, nowMs],
-  );
-  return row ?? null;
+  return await inPoolTransaction(database, async (run) => {
+    const [row] = await run<ReopenedDelivery>(
+      `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3, claimed_until = NULL, finished_at = NULL, after_id = NULL
+       WHERE id = $1 AND tenant_id = $2 AND outcome <> 'pending' AND attempts < ${MOST_ATTEMPTS}
+       RETURNING id, channel_id AS "channelId", attempts + 1 AS attempt`,
+      [id, tenantId, nowMs],
+    );
+    if (row === undefined) return null;
+    await recordSending(run, database, { tenantId, channelId: row.channelId, changes: { delivery_id: [null, id] } });
+    return row;
+  });
 }
 
 /**
@@ -105,20 +111,32 @@ export async function replayDeliveries(
   database: Database,
   replay: { tenantId: string; channelId: string; sinceMs: number; untilMs: number; nowMs: number },
 ): Promise<{ count: number; first: ReopenedDelivery | null }> {
-  const rows = await runOn(database.pool)<ReopenedDelivery>(
-    `WITH failed AS (
-       SELECT id, no FROM deliveries
-       WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND created_at BETWEEN $3 AND $4 AND attempts < ${MOST_ATTEMPTS}
-       ORDER BY no FOR NO KEY UPDATE
-     ), due AS (
-       SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at, lag(id) OVER (ORDER BY no) AS after_id FROM failed
-     ), reopened AS (
-       UPDATE deliveries d SET outcome = 'pending', attempts_before = d.attempts, next_attempt_at = due.at, claimed_until = NULL, finished_at = NULL, after_id = due.after_id
-       FROM due WHERE d.id = due.id
-       RETURNING d.id, d.channel_id AS "channelId", d.attempts + 1 AS attempt, due.at
-     )
-     SELECT id, "channelId", attempt FROM reopened ORDER BY at`,
-    [replay.channelId, replay.tenantId, replay.sinceMs, replay.untilMs, replay.nowMs],
-  );
-  return { count: rows.length, first: rows[0] ?? null };
+  const { channelId, tenantId, sinceMs, untilMs, nowMs } = replay;
+  return await inPoolTransaction(database, async (run) => {
+    const rows = await run<ReopenedDelivery>(
+      `WITH failed AS (
+         SELECT id, no FROM deliveries
+         WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND created_at BETWEEN $3 AND $4 AND attempts < ${MOST_ATTEMPTS}
+         ORDER BY no FOR NO KEY UPDATE
+       ), due AS (
+         SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at, lag(id) OVER (ORDER BY no) AS after_id FROM failed
+       ), reopened AS (
+         UPDATE deliveries d SET outcome = 'pending', attempts_before = d.attempts, next_attempt_at = due.at, claimed_until = NULL, finished_at = NULL, after_id = due.after_id
+         FROM due WHERE d.id = due.id
+         RETURNING d.id, d.channel_id AS "channelId", d.attempts + 1 AS attempt, due.at
+       )
+       SELECT id, "channelId", attempt FROM reopened ORDER BY at`,
+      [channelId, tenantId, sinceMs, untilMs, nowMs],
+    );
+    const changes: FieldChanges = { since: [null, Math.floor(sinceMs / 1000)], until: [null, Math.floor(untilMs / 1000)], replayed: [null, rows.length] };
+    if (rows.length > 0) await recordSending(run, database, { tenantId, channelId, changes });
+    return { count: rows.length, first: rows[0] ?? null };
+  });
+}
+
+/** That somebody had a channel send again what it had sent. */
+async function recordSending(run: Run, database: Database, { tenantId, channelId, changes }: { tenantId: string; channelId: string; changes: FieldChanges }): Promise<void> {
+  if (database.author === undefined) return;
+  const [channel] = await run<{ name: string }>('SELECT name FROM channels WHERE id = $1', [channelId]);
+  await recordChange(run, database, { tenantId, object: { kind: 'channel', id: channelId, name: channel?.name ?? channelId }, changes });
 }

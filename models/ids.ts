@@ -2,7 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 
 /** The prefixes of ids that customers and operators meet. */
-export type IdPrefix = 'ten' | 'usr' | 'ses' | 'inv' | 'tok' | 'agt' | 'mon' | 'nch' | 'inc' | 'dlv' | 'rep' | 'req' | 'note';
+export type IdPrefix = 'ten' | 'usr' | 'ses' | 'inv' | 'tok' | 'agt' | 'mon' | 'nch' | 'inc' | 'dlv' | 'rep' | 'req' | 'note' | 'aud';
 
 /**
  * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so that lists by

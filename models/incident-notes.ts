@@ -1,3 +1,5 @@
+import type { FieldChanges } from '../core/audit/field-changes.ts';
+import { recordChange } from './audit-log.ts';
 import { noteChange } from './changes.ts';
 import type { Database } from './database.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
@@ -25,19 +27,26 @@ export async function listIncidentNotes(database: Database, incidentId: string):
 /** Adds a note to a tenant's incident, unless it is full. */
 export async function addIncidentNote(database: Database, key: Key, note: IncidentNote): Promise<AddedNote> {
   return await inPoolTransaction(database, async (run) => {
-    if ((await lockIncident(run, key)) === null) return { outcome: 'unknown_incident' };
-    return (await insertNote(run, key, note)) ? { outcome: 'added', note } : { outcome: 'full' };
+    const incident = await lockIncident(run, key);
+    if (incident === null) return { outcome: 'unknown_incident' };
+    if (!(await insertNote(run, key, note))) return { outcome: 'full' };
+    await recordIncident(run, database, { key, incident, changes: { note: [null, note.text] } });
+    return { outcome: 'added', note };
   });
 }
 
 /** Deletes a note of a tenant's incident; false where there is none. */
 export async function deleteIncidentNote(database: Database, key: Key, noteId: string): Promise<boolean> {
-  const rows = await runOn(database.pool)(
-    'DELETE FROM incident_notes n USING incidents i WHERE n.id = $3 AND n.incident_id = $1 AND i.id = n.incident_id AND i.tenant_id = $2 RETURNING n.id',
-    [key.id, key.tenantId, noteId],
-  );
-  if (rows.length > 0) await noteChange(runOn(database.pool), { ...key, kind: 'incident' });
-  return rows.length > 0;
+  return await inPoolTransaction(database, async (run) => {
+    const incident = await lockIncident(run, key);
+    const [deleted] = await run<{ text: string }>('DELETE FROM incident_notes WHERE id = $3 AND incident_id = (SELECT id FROM incidents WHERE id = $1 AND tenant_id = $2) RETURNING text', [
+      key.id, key.tenantId, noteId,
+    ]);
+    if (incident === null || deleted === undefined) return false;
+    await noteChange(run, { ...key, kind: 'incident' });
+    await recordIncident(run, database, { key, incident, changes: { note: [deleted.text, null] } });
+    return true;
+  });
 }
 
 /**
@@ -51,19 +60,27 @@ export async function acknowledgeIncident(database: Database, key: Key, by: { na
     if (incident === null) return null;
     const isNews = by.note !== null && !(await hasNote(run, key.id, by.note));
     if (isNews && by.note !== null && !(await insertNote(run, key, by.note))) return 'full';
-    if (incident.acknowledgedAtMs !== null) return incident;
+    const isFirst = incident.acknowledgedAtMs === null;
+    await recordIncident(run, database, { key, incident, changes: { ...(isFirst && { acknowledged_by: [null, by.name] }), ...(isNews && { note: [null, by.note?.text] }) } });
+    if (!isFirst) return incident;
     await run('UPDATE incidents SET acknowledged_at = $2, acknowledged_by = $3 WHERE id = $1', [key.id, by.nowMs, by.name]);
     return { ...incident, acknowledgedAtMs: by.nowMs, acknowledgedBy: by.name };
   });
 }
 
 /** Takes an acknowledgement back and returns the incident; null where the tenant has no such incident. */
-export async function unacknowledgeIncident(database: Database, { tenantId, id }: Key): Promise<ListedIncident | null> {
-  const [row] = await runOn(database.pool)<IncidentRow>(
-    `UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL WHERE id = $1 AND tenant_id = $2 RETURNING ${INCIDENT_COLUMNS}`,
-    [id, tenantId],
-  );
-  return row === undefined ? null : incidentOf(row);
+export async function unacknowledgeIncident(database: Database, key: Key): Promise<ListedIncident | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const incident = await lockIncident(run, key);
+    if (incident === null || incident.acknowledgedAtMs === null) return incident;
+    await run('UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL WHERE id = $1', [key.id]);
+    await recordIncident(run, database, { key, incident, changes: { acknowledged_by: [incident.acknowledgedBy, null] } });
+    return { ...incident, acknowledgedAtMs: null, acknowledgedBy: null };
+  });
+}
+
+async function recordIncident(run: Run, database: Database, { key, incident, changes }: { key: Key; incident: ListedIncident; changes: FieldChanges }): Promise<void> {
+  await recordChange(run, database, { tenantId: key.tenantId, object: { kind: 'incident', id: key.id, name: incident.monitorName }, changes });
 }
 
 /** Of two who write to an incident at once the second waits. */

@@ -1,6 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { goneWith, madeWith } from '../core/audit/field-changes.ts';
 import type { Role } from '../core/roles.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
+import { personName } from './recorded-fields.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import type { User } from './user-row.ts';
 import { insertUser } from './users.ts';
@@ -37,7 +40,7 @@ export type NewInvitation = { id: string; tenantId: string; email: string; role:
  * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member` and nothing is stored for who
  * belongs to the account, `too_many` beside `MOST_INVITATIONS` others.
  */
-export async function createInvitation(database: Pick<Database, 'pool'>, { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation): Promise<Invitation | 'member' | 'too_many'> {
+export async function createInvitation(database: Pick<Database, 'pool' | 'author'>, { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation): Promise<Invitation | 'member' | 'too_many'> {
   const [email, now] = [given.email.toLowerCase(), Math.floor(nowMs / 1000)];
   return await inPoolTransaction(database, async (run) => {
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -52,6 +55,7 @@ export async function createInvitation(database: Pick<Database, 'pool'>, { id, t
       [id, tenantId, email, role, fingerprintOf(token), invitedBy, now, now + GOOD_SECONDS],
     );
     if (row === undefined) throw new Error('An invitation was not stored');
+    await recordChange(run, database, { tenantId, object: { kind: 'invitation', id, name: email }, changes: madeWith({ email, role, expires_at: row.expires_at }, { url: token }) });
     return invitationOf(row);
   });
 }
@@ -67,9 +71,13 @@ export async function listInvitations(database: Pick<Database, 'pool'>, tenantId
 }
 
 /** Takes an invitation back; false when the account has none of that id that nobody has taken up. */
-export async function deleteInvitation(database: Pick<Database, 'pool'>, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
-  const rows = await runOn(database.pool)('DELETE FROM invitations WHERE id = $2 AND tenant_id = $1 AND accepted_at IS NULL RETURNING id', [tenantId, id]);
-  return rows.length > 0;
+export async function deleteInvitation(database: Pick<Database, 'pool' | 'author'>, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
+  return await inPoolTransaction(database, async (run) => {
+    const [gone] = await run<{ email: string; role: Role }>('DELETE FROM invitations WHERE id = $2 AND tenant_id = $1 AND accepted_at IS NULL RETURNING email, role', [tenantId, id]);
+    if (gone === undefined) return false;
+    await recordChange(run, database, { tenantId, object: { kind: 'invitation', id, name: gone.email }, changes: goneWith(gone) });
+    return true;
+  });
 }
 
 /** Forgets invitations of whichever account that have been past for 30 days, taken up or not; returns how many. */
@@ -88,7 +96,7 @@ export async function findOpenInvitation(database: Pick<Database, 'pool'>, token
 export type Acceptance = { token: string; userId: string; name: string; passwordHash: string; nowMs: number };
 
 /** Uses an invitation up and makes its member. Null when it is not good any more, `taken` and nothing is changed when somebody has the address by then, in whichever account. */
-export async function acceptInvitation(database: Pick<Database, 'pool'>, { token, userId, name, passwordHash, nowMs }: Acceptance): Promise<User | 'taken' | null> {
+export async function acceptInvitation(database: Pick<Database, 'pool' | 'author'>, { token, userId, name, passwordHash, nowMs }: Acceptance): Promise<User | 'taken' | null> {
   return await inPoolTransaction(database, async (run) => {
     const invitation = await readOpen(run, token, nowMs);
     if (invitation === null) return null;
@@ -99,6 +107,8 @@ export async function acceptInvitation(database: Pick<Database, 'pool'>, { token
     const user = await insertUser(run, { id: userId, tenantId, email, name, role, passwordHash, choseThePassword: true, isOperator: false, nowMs });
     if (user === null) return 'taken';
     await run('UPDATE invitations SET accepted_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
+    const actor = { kind: 'user' as const, id: userId, name: personName(user) };
+    await recordChange(run, database, { tenantId, actor, object: { kind: 'invitation', id, name: email }, changes: madeWith({ member_id: userId, email, name, role }, { password: passwordHash }) });
     return user;
   });
 }

@@ -1,5 +1,8 @@
+import { goneWith } from '../core/audit/field-changes.ts';
 import type { Role } from '../core/roles.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
+import { memberObject } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
@@ -17,7 +20,7 @@ export async function listMembers(database: Pick<Database, 'pool'>, tenantId: st
  * Gives a member another role, and ends their sessions but the one of `keepSessionId` (null keeps none). Null when the account has no such member,
  * `last_owner` and nothing is changed where nobody would see to the account any more.
  */
-export async function changeRole(database: Pick<Database, 'pool'>, key: MemberKey, { role, keepSessionId }: { role: Role; keepSessionId: string | null }): Promise<User | 'last_owner' | null> {
+export async function changeRole(database: Pick<Database, 'pool' | 'author'>, key: MemberKey, { role, keepSessionId }: { role: Role; keepSessionId: string | null }): Promise<User | 'last_owner' | null> {
   return await inPoolTransaction(database, async (run) => {
     const member = await holdMember(run, key);
     if (member === null || member.role === role) return member;
@@ -25,18 +28,21 @@ export async function changeRole(database: Pick<Database, 'pool'>, key: MemberKe
     await run('UPDATE users SET role = $2 WHERE id = $1', [member.id, role]);
     await endOtherSessions(run, { userId: member.id, keepSessionId });
     if (member.role === 'owner') await dropInvitationsBy(run, member.id);
+    await recordChange(run, database, { tenantId: key.tenantId, object: memberObject(member), changes: { role: [member.role, role] } });
     return { ...member, role };
   });
 }
 
 /** Removes a member, their sessions and their open invitations. Null when the account has no such member, `last_owner` as above. */
-export async function removeMember(database: Pick<Database, 'pool'>, key: MemberKey): Promise<User | 'last_owner' | null> {
+export async function removeMember(database: Pick<Database, 'pool' | 'author'>, key: MemberKey): Promise<User | 'last_owner' | null> {
   return await inPoolTransaction(database, async (run) => {
     const member = await holdMember(run, key);
     if (member === null) return null;
     if (await isLastOwner(run, member)) return 'last_owner';
     await dropInvitationsBy(run, member.id);
     await run('DELETE FROM users WHERE id = $1', [member.id]);
+    const { email, name, role } = member;
+    await recordChange(run, database, { tenantId: key.tenantId, object: memberObject(member), changes: goneWith({ email, name, role }) });
     return member;
   });
 }

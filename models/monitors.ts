@@ -1,12 +1,15 @@
 import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import { compareFields, type Compared } from '../core/audit/field-changes.ts';
 import { isAgentChecked, type Monitor, type MonitorSecrets, type MonitorSettings, type MonitorType } from '../core/monitor.ts';
 import type { MonitorStatus } from '../core/state.ts';
 import type { MonitorState } from '../core/state.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/schedule.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import { placeHeartbeat } from './heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from './history.ts';
 import type { MonitorRecord } from './records/monitor.ts';
+import { monitorFields, NOTHING } from './recorded-fields.ts';
 import { placeMonitor } from './schedule.ts';
 import { inTransaction, runOn, runWith } from './sql.ts';
 
@@ -50,6 +53,7 @@ export async function createMonitor(
       { transaction, returning: true },
     );
     const monitor = monitorOf(record);
+    await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, transaction);
     return { monitor, schedule: await place(database, { monitor, agentIds, isNews: true, nowMs }, transaction) };
   });
 }
@@ -155,6 +159,7 @@ export async function updateMonitor(
       { transaction },
     );
     const monitor = monitorOf(record);
+    await recordMonitor(database, { monitor, before: monitorFields(current, agentIds, secrets), after: monitorFields(monitor, change.agentIds, change.secrets) }, transaction);
     if (checksVersion === current.checksVersion && standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds })) return { monitor, schedule: noScheduleChange() };
     return { monitor, schedule: await place(database, { monitor, agentIds: change.agentIds, isNews: checksVersion > current.checksVersion, nowMs: key.nowMs }, transaction) };
   });
@@ -176,8 +181,11 @@ export async function deleteMonitor(database: Database, key: { tenantId: string;
   return await inTransaction(database, async (transaction) => {
     const locked = await lockMonitor(database, key, transaction);
     if (locked === null) return null;
-    const { record } = locked;
+    const { record, agentIds } = locked;
     const run = runWith(database, transaction);
+    const monitor = monitorOf(record);
+    // What nobody can open any more can be deleted: its secrets are not looked at.
+    await recordMonitor(database, { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING }, transaction);
     await resolveDeleted(run, key.id, key.nowMs);
     const schedule = await placeMonitor(run, { monitorNo: record.no, agentNos: [], intervalSeconds: record.intervalSeconds, scheduled: false, isNews: false, nowMs: key.nowMs });
     await record.destroy({ transaction });
@@ -219,6 +227,7 @@ async function setEnabled(
     const { record, agentIds } = locked;
     if (record.enabled === enabled) return { monitor: monitorOf(record), schedule: noScheduleChange() };
     const run = runWith(database, transaction);
+    const before = monitorOf(record);
     // Of several processes one clock may be behind: a state never begins before the one that it ends (D-43).
     const atMs = Math.max(key.nowMs, record.stateSince);
     const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: record.sequence + 1, from: record.state, atMs };
@@ -230,8 +239,15 @@ async function setEnabled(
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [record.no]);
     const monitor = monitorOf(record);
+    await recordMonitor(database, { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) }, transaction);
     return { monitor, schedule: await place(database, { monitor, agentIds, isNews: enabled, nowMs: key.nowMs }, transaction) };
   });
+}
+
+/** One statement more, and none where nothing is recorded. */
+async function recordMonitor(database: Database, { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared }, transaction: Transaction): Promise<void> {
+  if (database.author === undefined) return;
+  await recordChange(runWith(database, transaction), database, { tenantId, object: { kind: 'monitor', id, name }, changes: compareFields(before, after) });
 }
 
 /** Locks the sources first and then the monitor: the evaluator's order, so that the two never wait for each other. Gives the sources' agents too, by their ids. */

@@ -57,14 +57,21 @@ export async function resealBatch(database: Database, kind: SealedKind, after: s
   return { read: values.length, resealed, lost: stale.length - resealed, unopened, last: values.length < BATCH ? null : (values.at(-1)?.id ?? null) };
 }
 
-async function replace(database: Database, kind: SealedKind, stale: readonly { id: string; sealed: string; fresh: string }[]): Promise<number> {
+/** One entry for each account, however many of its secrets there are. */
+async function replace({ pool, author }: Database, kind: SealedKind, stale: readonly { id: string; sealed: string; fresh: string }[]): Promise<number> {
   const { table, column, order } = PLACES[kind];
-  const rows = await runOn(database.pool)(
-    `WITH held AS MATERIALIZED (SELECT id FROM ${table} WHERE id = ANY($1::text[]) ORDER BY ${order} FOR NO KEY UPDATE)
-     UPDATE ${table} t SET ${column} = n.fresh
-     FROM held h JOIN unnest($1::text[], $2::text[], $3::text[]) AS n (id, stale, fresh) ON n.id = h.id
-     WHERE t.id = h.id AND t.${column} = n.stale RETURNING t.id`,
-    [stale.map(({ id }) => id), stale.map(({ sealed }) => sealed), stale.map(({ fresh }) => fresh)],
+  const rows = await runOn(pool)(
+    `WITH held AS MATERIALIZED (SELECT id FROM ${table} WHERE id = ANY($1::text[]) ORDER BY ${order} FOR NO KEY UPDATE), replaced AS (
+       UPDATE ${table} t SET ${column} = n.fresh
+       FROM held h JOIN unnest($1::text[], $2::text[], $3::text[]) AS n (id, stale, fresh) ON n.id = h.id
+       WHERE t.id = h.id AND t.${column} = n.stale RETURNING t.id, t.tenant_id
+     ), recorded AS (
+       INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name, changes)
+       SELECT $4, t.id, $5::bigint, $6, $7, $8, 'account', t.id, t.name, '{"secrets":"changed"}' FROM tenants t
+       WHERE $4::text IS NOT NULL AND t.id IN (SELECT tenant_id FROM replaced) AND NOT EXISTS (SELECT 1 FROM audit_log a WHERE a.tenant_id = t.id AND a.at = $5::bigint AND a.id = $4)
+     )
+     SELECT id FROM replaced`,
+    [stale.map(({ id }) => id), stale.map(({ sealed }) => sealed), stale.map(({ fresh }) => fresh), ...(author === undefined ? [null, 0, null, null, null] : [author.id, Math.floor(author.nowMs / 1000), author.actor?.kind, author.actor?.name, author.action])],
   );
   return rows.length;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from './database.ts';
+import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
@@ -22,12 +23,13 @@ export async function findSecondFactor({ pool, secrets }: Pick<Database, 'pool' 
 }
 
 /** Stores a secret that waits for its first code, in the place of one that did; false when a second factor is in use. */
-export async function beginSecondFactor({ pool, secrets }: Pick<Database, 'pool' | 'secrets'>, userId: string, secret: string): Promise<boolean> {
-  const rows = await runOn(pool)('UPDATE users SET sealed_totp_secret = $2, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NULL RETURNING id', [
-    userId,
-    secrets.seal(secret, totpContext(userId)),
-  ]);
-  return rows.length > 0;
+export async function beginSecondFactor(database: Pick<Database, 'pool' | 'secrets' | 'author'>, userId: string, secret: string): Promise<boolean> {
+  const sealed = database.secrets.seal(secret, totpContext(userId));
+  return await inPoolTransaction(database, async (run) => {
+    const rows = await run('UPDATE users SET sealed_totp_secret = $2, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NULL RETURNING id', [userId, sealed]);
+    if (rows.length > 0) await recordMemberChange(run, database, { userId, changes: { second_factor: 'changed' } });
+    return rows.length > 0;
+  });
 }
 
 /** Takes the code of a time step; false when one of that step or a later one was taken already (RFC 6238, 5.2). */
@@ -53,7 +55,7 @@ export async function countRecoveryCodes(database: Pick<Database, 'pool'>, userI
  * another one was begun since `sealed` was read: the code was none of that.
  */
 export async function confirmSecondFactor(
-  database: Pick<Database, 'pool'>,
+  database: Pick<Database, 'pool' | 'author'>,
   { userId, keepSessionId }: FactorOwner,
   { sealed, step, codes, nowMs }: { sealed: string; step: number; codes: readonly string[]; nowMs: number },
 ): Promise<boolean> {
@@ -65,25 +67,29 @@ export async function confirmSecondFactor(
     if (confirmed.length === 0) return false;
     await storeCodes(run, userId, codes);
     await endOtherSessions(run, { userId, keepSessionId });
+    await recordMemberChange(run, database, { userId, changes: { second_factor: [false, true], recovery_codes: 'changed' } });
     return true;
   });
 }
 
 /** Puts new recovery codes in the place of the old ones; false when no second factor is in use. */
-export async function replaceRecoveryCodes(database: Pick<Database, 'pool'>, userId: string, codes: readonly string[]): Promise<boolean> {
+export async function replaceRecoveryCodes(database: Pick<Database, 'pool' | 'author'>, userId: string, codes: readonly string[]): Promise<boolean> {
   return await inPoolTransaction(database, async (run) => {
     const held = await run('SELECT id FROM users WHERE id = $1 AND totp_confirmed_at IS NOT NULL FOR NO KEY UPDATE', [userId]);
-    if (held.length > 0) await storeCodes(run, userId, codes);
-    return held.length > 0;
+    if (held.length === 0) return false;
+    await storeCodes(run, userId, codes);
+    await recordMemberChange(run, database, { userId, changes: { recovery_codes: 'changed' } });
+    return true;
   });
 }
 
 /** Drops a second factor that is in use, its recovery codes too, and ends the other sessions. How many ended; null when none is in use. */
-export async function removeSecondFactor(database: Pick<Database, 'pool'>, { userId, keepSessionId }: FactorOwner): Promise<number | null> {
+export async function removeSecondFactor(database: Pick<Database, 'pool' | 'author'>, { userId, keepSessionId }: FactorOwner): Promise<number | null> {
   return await inPoolTransaction(database, async (run) => {
     const removed = await run('UPDATE users SET sealed_totp_secret = NULL, totp_confirmed_at = NULL, totp_step = NULL WHERE id = $1 AND totp_confirmed_at IS NOT NULL RETURNING id', [userId]);
     if (removed.length === 0) return null;
     await run('DELETE FROM recovery_codes WHERE user_id = $1', [userId]);
+    await recordMemberChange(run, database, { userId, changes: { second_factor: [true, false], recovery_codes: 'changed' } });
     return await endOtherSessions(run, { userId, keepSessionId });
   });
 }

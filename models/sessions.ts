@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Plan } from '../core/plans.ts';
 import type { Database } from './database.ts';
-import { runOn, type Run } from './sql.ts';
+import { recordMemberChange } from './recorded-member.ts';
+import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import type { Tenant } from './tenants.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
 
@@ -40,23 +41,27 @@ export type NewSession = { id: string; secret: string; user: Pick<User, 'id' | '
  * Stores a session and tidies up the person's old ones. False, and nothing is stored, when the person has gone meanwhile, or has another password or
  * second factor by now: whoever changes those ends sessions, and this one would have slipped through.
  */
-export async function createSession(database: Pick<Database, 'pool'>, { id, secret, user, address, userAgent, nowMs }: NewSession): Promise<boolean> {
+export async function createSession(database: Pick<Database, 'pool' | 'author'>, { id, secret, user, address, userAgent, nowMs }: NewSession): Promise<boolean> {
   const now = Math.floor(nowMs / 1000);
-  const run = runOn(database.pool);
-  const created = await run(
-    `WITH signed_in AS (
-       UPDATE users SET last_signed_in_at = $4 WHERE id = $2 AND password_hash = $7 AND totp_confirmed_at IS NOT DISTINCT FROM $8::bigint RETURNING id
-     )
-     INSERT INTO sessions (id, user_id, fingerprint, created_at, last_seen_at, address, user_agent)
-     SELECT $1, signed_in.id, $3, $4, $4, $5, $6 FROM signed_in RETURNING id`,
-    [id, user.id, fingerprintOf(secret), now, address, userAgent, user.passwordHash, user.totpConfirmedAt],
-  );
-  await run(
+  const isCreated = await inPoolTransaction(database, async (run) => {
+    const created = await run(
+      `WITH signed_in AS (
+         UPDATE users SET last_signed_in_at = $4 WHERE id = $2 AND password_hash = $7 AND totp_confirmed_at IS NOT DISTINCT FROM $8::bigint RETURNING id
+       )
+       INSERT INTO sessions (id, user_id, fingerprint, created_at, last_seen_at, address, user_agent)
+       SELECT $1, signed_in.id, $3, $4, $4, $5, $6 FROM signed_in RETURNING id`,
+      [id, user.id, fingerprintOf(secret), now, address, userAgent, user.passwordHash, user.totpConfirmedAt],
+    );
+    if (created.length > 0) await recordMemberChange(run, database, { userId: user.id });
+    return created.length > 0;
+  });
+  // On its own: of two sign-ins at once neither waits for the other's old sessions while it holds the person.
+  await runOn(database.pool)(
     `DELETE FROM sessions WHERE user_id = $1 AND (last_seen_at <= $2 OR created_at <= $3
        OR id IN (SELECT id FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC OFFSET ${SESSIONS_PER_USER}))`,
     [user.id, now - IDLE_SECONDS, now - LIFETIME_SECONDS],
   );
-  return created.length > 0;
+  return isCreated;
 }
 
 /** The holder of a session that is not over; null when the secret is unknown or the session has ended. Notes that it was seen, at most once a minute. */
@@ -94,9 +99,21 @@ export async function listSessions(database: Pick<Database, 'pool'>, userId: str
 }
 
 /** Ends one session of a person; false when they have none of that id. */
-export async function endSession(database: Pick<Database, 'pool'>, { userId, id }: { userId: string; id: string }): Promise<boolean> {
-  const rows = await runOn(database.pool)('DELETE FROM sessions WHERE id = $2 AND user_id = $1 RETURNING id', [userId, id]);
-  return rows.length > 0;
+export async function endSession(database: Pick<Database, 'pool' | 'author'>, { userId, id }: { userId: string; id: string }): Promise<boolean> {
+  return await inPoolTransaction(database, async (run) => {
+    const ended = await run('DELETE FROM sessions WHERE id = $2 AND user_id = $1 RETURNING id', [userId, id]);
+    if (ended.length > 0) await recordMemberChange(run, database, { userId });
+    return ended.length > 0;
+  });
+}
+
+/** Ends all sessions of a person but the one that they ask from, and records it. How many it were. */
+export async function endSessionsElsewhere(database: Pick<Database, 'pool' | 'author'>, { userId, keepSessionId }: { userId: string; keepSessionId: string }): Promise<number> {
+  return await inPoolTransaction(database, async (run) => {
+    const ended = await endOtherSessions(run, { userId, keepSessionId });
+    if (ended > 0) await recordMemberChange(run, database, { userId, changes: { ended_sessions: [null, ended] } });
+    return ended;
+  });
 }
 
 /** Ends the session of a secret, whoever's it is; nothing happens where there is none. */

@@ -1,3 +1,4 @@
+import { recordChange } from './audit-log.ts';
 import { HEALED } from './channel-health.ts';
 import { takeConnectCode, type CodedChannel } from './chat-connections.ts';
 import type { Database } from './database.ts';
@@ -29,6 +30,7 @@ export async function connectSlackChannel(database: Database, connection: SlackC
     const { channel } = taken;
     const sealedUrl = database.secrets.seal(webhookUrl, slackContext(channel.id));
     await run(`UPDATE channels SET status = 'connected', sealed_url = $2, team_name = $3, channel_name = $4, ${HEALED} WHERE id = $1`, [channel.id, sealedUrl, teamName, channelName]);
+    await recordChange(run, database, { tenantId: channel.tenantId, object: { kind: 'channel', id: channel.id, name: channel.name }, changes: { status: ['pending', 'connected'], team_name: [null, teamName], channel_name: [null, channelName], url: 'changed' } });
     return channel;
   });
 }

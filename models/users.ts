@@ -1,5 +1,8 @@
+import { compareFields, madeWith } from '../core/audit/field-changes.ts';
 import type { Role } from '../core/roles.ts';
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
+import { memberObject } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './user-row.ts';
@@ -8,8 +11,14 @@ import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './use
 export type NewUser = { id: string; tenantId: string; email: string; name?: string; role: Role; passwordHash: string; choseThePassword?: boolean; isOperator: boolean; nowMs: number };
 
 /** Stores a console user, the e-mail address in lower case; null when the address is taken, in any case. */
-export async function createUser(database: Pick<Database, 'pool'>, user: NewUser): Promise<User | null> {
-  return await insertUser(runOn(database.pool), user);
+export async function createUser(database: Pick<Database, 'pool' | 'author'>, user: NewUser): Promise<User | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const created = await insertUser(run, user);
+    if (created === null) return null;
+    const { tenantId, email, name, role } = created;
+    await recordChange(run, database, { tenantId, object: memberObject(created), changes: madeWith({ email, name, role }, { password: user.passwordHash }) });
+    return created;
+  });
 }
 
 /** The same where the caller stands (a transaction or none). */
@@ -33,12 +42,16 @@ export async function findUserByEmail(database: Pick<Database, 'pool'>, email: s
 }
 
 /** Changes what is given of how a person is called and sees the console; null when there is no such user. */
-export async function updateUser(database: Pick<Database, 'pool'>, id: string, { name, theme }: { name?: string; theme?: Theme }): Promise<User | null> {
-  const [row] = await runOn(database.pool)<UserRow>(
-    `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme) WHERE id = $1 RETURNING ${USER_COLUMNS}`,
-    [id, name ?? null, theme ?? null],
-  );
-  return row === undefined ? null : userOf(row);
+export async function updateUser(database: Pick<Database, 'pool' | 'author'>, id: string, { name, theme }: { name?: string; theme?: Theme }): Promise<User | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
+    const [after] = await run<UserRow>(`UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme) WHERE id = $1 RETURNING ${USER_COLUMNS}`, [id, name ?? null, theme ?? null]);
+    if (before === undefined || after === undefined) return null;
+    const fieldsOf = (row: UserRow) => ({ fields: { name: row.user_name, theme: row.theme } });
+    const user = userOf(after);
+    await recordChange(run, database, { tenantId: user.tenantId, object: memberObject(user), changes: compareFields(fieldsOf(before), fieldsOf(after)) });
+    return user;
+  });
 }
 
 /**
@@ -46,16 +59,19 @@ export async function updateUser(database: Pick<Database, 'pool'>, id: string, {
  * changed, when the password was another one by then.
  */
 export async function changePassword(
-  database: Pick<Database, 'pool'>,
+  database: Pick<Database, 'pool' | 'author'>,
   change: { userId: string; oldHash: string; newHash: string; keepSessionId: string; nowMs: number },
 ): Promise<number | null> {
   return await inPoolTransaction(database, async (run) => {
-    const changed = await run('UPDATE users SET password_hash = $3, password_changed_at = $4 WHERE id = $1 AND password_hash = $2 RETURNING id', [
+    const [changed] = await run<UserRow>(`UPDATE users u SET password_hash = $3, password_changed_at = $4 WHERE id = $1 AND password_hash = $2 RETURNING ${USER_COLUMNS}`, [
       change.userId,
       change.oldHash,
       change.newHash,
       Math.floor(change.nowMs / 1000),
     ]);
-    return changed.length === 0 ? null : await endOtherSessions(run, { userId: change.userId, keepSessionId: change.keepSessionId });
+    if (changed === undefined) return null;
+    const user = userOf(changed);
+    await recordChange(run, database, { tenantId: user.tenantId, object: memberObject(user), changes: { password: 'changed' } });
+    return await endOtherSessions(run, { userId: change.userId, keepSessionId: change.keepSessionId });
   });
 }

@@ -1,5 +1,6 @@
+import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
-import { runOn } from './sql.ts';
+import { inPoolTransaction, runOn } from './sql.ts';
 
 /** What a webhook is called and signed with. `previousSecret` signs as well until a day after a change of the secret; null = there is none. */
 export type OpenedWebhook = { url: string; signingSecret: string; previousSecret: string | null };
@@ -42,13 +43,17 @@ export async function findWebhook(database: Database, { tenantId, id }: ChannelK
  * changed at once, so that of two changes at the same time one comes before the other. False where there is no such channel or it is no webhook.
  */
 export async function rotateSigningSecret(database: Database, { tenantId, id }: ChannelKey, { signingSecret, nowMs }: { signingSecret: string; nowMs: number }): Promise<boolean> {
-  // The sealed text changes its column only, so that it works even where the old key has left the ring.
-  const rows = await runOn(database.pool)<{ id: string }>(
-    `UPDATE channels SET sealed_previous_secret = sealed_signing_secret, previous_secret_until = $4, sealed_signing_secret = $3
-     WHERE id = $1 AND tenant_id = $2 AND type = 'webhook' RETURNING id`,
-    [id, tenantId, sealSigningSecret(database, id, signingSecret), nowMs + PREVIOUS_SECRET_MS],
-  );
-  return rows.length > 0;
+  return await inPoolTransaction(database, async (run) => {
+    // The sealed text changes its column only, so that it works even where the old key has left the ring.
+    const [rotated] = await run<{ name: string }>(
+      `UPDATE channels SET sealed_previous_secret = sealed_signing_secret, previous_secret_until = $4, sealed_signing_secret = $3
+       WHERE id = $1 AND tenant_id = $2 AND type = 'webhook' RETURNING name`,
+      [id, tenantId, sealSigningSecret(database, id, signingSecret), nowMs + PREVIOUS_SECRET_MS],
+    );
+    if (rotated === undefined) return false;
+    await recordChange(run, database, { tenantId, object: { kind: 'channel', id, name: rotated.name }, changes: { signing_secret: 'changed' } });
+    return true;
+  });
 }
 
 /** Whoever rotated the secret may have given up the old key: the new secret signs all the same. */

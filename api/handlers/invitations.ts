@@ -3,6 +3,7 @@ import { acceptInvitation, createInvitation, deleteInvitation, findOpenInvitatio
 import { hashPassword } from '../../models/password.ts';
 import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { unrecorded } from '../recording.ts';
 import { requirePlainName } from '../plain-name.ts';
 import { presentInvitation } from '../presenters/member.ts';
 import { presentSignedIn } from '../presenters/session.ts';
@@ -70,7 +71,8 @@ export function acceptInvitationHandler(dependencies: ApiDependencies): RequestH
     const user = await acceptInvitation(database, { token, userId: makeId('usr'), name, passwordHash: await hashPassword(password), nowMs: now() });
     if (user === null) throw isOver();
     if (user === 'taken') throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);
-    const caller = await beginSession(dependencies, { request, response }, user);
+    // Who comes by an invitation is recorded as that.
+    const caller = await beginSession({ ...dependencies, database: unrecorded(database) }, { request, response }, user);
     if (caller === null) throw conflict('this user was removed meanwhile');
     response.status(201).json(presentSignedIn(caller, 0, dependencies.config));
   };

@@ -1,6 +1,5 @@
 import type { RequestHandler } from 'express';
-import { endOtherSessions, endSession, listSessions } from '../../models/sessions.ts';
-import { runOn } from '../../models/sql.ts';
+import { endSession, endSessionsElsewhere, listSessions } from '../../models/sessions.ts';
 import { notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { presentSession, presentSignedIn } from '../presenters/session.ts';
@@ -53,6 +52,6 @@ export function endSessionHandler({ database, config }: ApiDependencies): Reques
 export function endOtherSessionsHandler({ database }: ApiDependencies): RequestHandler {
   return async (_request, response) => {
     const { user, sessionId } = personOf(response);
-    response.json({ ended_sessions: await endOtherSessions(runOn(database.pool), { userId: user.id, keepSessionId: sessionId }) });
+    response.json({ ended_sessions: await endSessionsElsewhere(database, { userId: user.id, keepSessionId: sessionId }) });
   };
 }

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express';
 import { buildGreeting } from '../../core/chat/notes.ts';
+import { authorOf, systemActor } from '../../models/audit-log.ts';
 import { isDatabaseAway } from '../../models/availability.ts';
 import type { CodedChannel } from '../../models/chat-connections.ts';
 import { connectSlackChannel, findSlackCodeStanding } from '../../models/slack-connections.ts';
@@ -10,7 +11,7 @@ import { openState } from '../../notifications/slack/state.ts';
 import { methodNotAllowed } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { sendPlainPage } from '../plain-page.ts';
-import { contextOf } from '../request-context.ts';
+import { addressOf, contextOf } from '../request-context.ts';
 
 /** What came of a visit, for the person who made it. */
 type Told = { status: number; title: string; sentences: string[] };
@@ -44,7 +45,7 @@ export function slackReturnHandler(dependencies: ApiDependencies): RequestHandle
     contextOf(response).route = SLACK_RETURN_PATH;
     // HEAD would use up the code for somebody who sees no page.
     if (request.method !== 'GET') throw methodNotAllowed(request.method, 'GET');
-    const told = await comeBack(request, dependencies).catch((error: unknown) => {
+    const told = await comeBack(request, { ...dependencies, address: addressOf(response) }).catch((error: unknown) => {
       if (!isDatabaseAway(error)) throw error;
       logger.error({ err: error, request_id: contextOf(response).requestId }, 'request.failed');
       return tell('databaseAway');
@@ -53,8 +54,8 @@ export function slackReturnHandler(dependencies: ApiDependencies): RequestHandle
   };
 }
 
-async function comeBack({ query }: Request, dependencies: ApiDependencies): Promise<Told> {
-  const { database, now, authorizeSlack } = dependencies;
+async function comeBack({ query }: Request, dependencies: ApiDependencies & { address: string | null }): Promise<Told> {
+  const { database, now, makeId, authorizeSlack, address } = dependencies;
   if (query['error'] !== undefined) return tell(query['error'] === 'access_denied' ? 'denied' : 'reported');
   const { code, state } = query;
   if (typeof code !== 'string' || code === '' || typeof state !== 'string') return tell('incomplete');
@@ -69,7 +70,9 @@ async function comeBack({ query }: Request, dependencies: ApiDependencies): Prom
   const authorization = await authorizeSlack(code);
   if (authorization.outcome !== 'granted') return tellUngranted(authorization, dependencies);
   const { grant } = authorization;
-  const channel = await connectSlackChannel(database, { ...grant, fingerprint, nowMs: now() });
+  // Who it was that came back is not known: the channel's link may have been handed on.
+  const author = { ...authorOf(systemActor('Slack'), 'channel.connected', { newId: makeId, nowMs: now() }), address };
+  const channel = await connectSlackChannel({ ...database, author }, { ...grant, fingerprint, nowMs: now() });
   if (channel === null) return tell('used');
   dependencies.logger.info({ tenant_id: channel.tenantId, channel_id: channel.id }, 'channel.connected');
   return tellConnected(channel, grant, await greet(channel, grant, dependencies));

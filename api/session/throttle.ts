@@ -18,8 +18,11 @@ export type Attempt = { email: string; address: string };
  */
 export type Throttle = { begin: (attempt: Attempt) => Promise<{ succeed: () => Promise<void>; excuse: () => Promise<void> }> };
 
-/** Makes the throttle of an installation. `begin` throws the 429 of an account or an address that has failed too often. */
-export function createThrottle(store: RateLimitStore): Throttle {
+/**
+ * Makes the throttle of an installation. `begin` throws the 429 of an account or an address that has failed too often. `onAccountShut` is told of the first
+ * attempt of a window that an account's own failures refuse.
+ */
+export function createThrottle(store: RateLimitStore, onAccountShut: (attempt: Attempt) => Promise<void>): Throttle {
   const limiterOf = (kind: keyof typeof FAILURES) => createLimiter(store, { points: FAILURES[kind], duration: WINDOW_SECONDS, keyPrefix: `spotcheck-sign-in-${kind}` });
   const [accounts, addresses] = [limiterOf('account'), limiterOf('address')];
   return {
@@ -27,7 +30,7 @@ export function createThrottle(store: RateLimitStore): Throttle {
       const [account, network] = [keyOf(email.toLowerCase()), networkOf(address)];
       // The address first: who is over its limit must not use up other people's.
       await consume(() => addresses.consume(network));
-      await consume(() => accounts.consume(account));
+      await consume(() => accounts.consume(account), async (attempts) => void (attempts === FAILURES.account + 1 && (await onAccountShut({ email, address }))));
       return {
         // Set to none and not deleted: deleting alone would wait for as long as Redis is away.
         succeed: async () => void (await Promise.all([accounts.set(account, 0, WINDOW_SECONDS), addresses.reward(network)])),
@@ -37,11 +40,12 @@ export function createThrottle(store: RateLimitStore): Throttle {
   };
 }
 
-async function consume(count: () => Promise<unknown>): Promise<void> {
+async function consume(count: () => Promise<unknown>, onRefused: (attempts: number) => Promise<void> = async () => undefined): Promise<void> {
   try {
     await count();
   } catch (refusal) {
     if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    await onRefused(refusal.consumedPoints);
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
     const minutes = Math.ceil(seconds / 60);
     throw new ApiError(429, `too many wrong passwords or codes: wait ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`, { 'Retry-After': String(seconds) });

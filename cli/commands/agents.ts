@@ -37,7 +37,7 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .requiredOption('--id <id>', 'the agent')
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
-      const revoked = await withDatabase(({ database, nowMs }) => revokeAgent(database, options.id, nowMs));
+      const revoked = await withDatabase(({ recordedAs, nowMs }) => revokeAgent(recordedAs('agent.revoked'), options.id, nowMs));
       if (!revoked) throw new Refusal(`There is no customer's agent ${options.id} with a token that is still good`);
       print({ id: options.id, revoked: true }, options);
     });
@@ -48,18 +48,18 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     .option('--json', 'print JSON')
     .action(async (options: { id: string; json?: boolean }) => {
       const token = generateToken('spa');
-      const rotated = await withDatabase(({ database }) => rotateAgentToken(database, options.id, fingerprintOf(token)));
+      const rotated = await withDatabase(({ recordedAs }) => rotateAgentToken(recordedAs('agent.token_rotated'), options.id, fingerprintOf(token)));
       if (!rotated) throw new Refusal(`There is no customer's agent ${options.id}`);
       print({ id: options.id, token }, options);
     });
 }
 
 async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
-  return await withDatabase(async ({ database, environment, newId, nowMs }) => {
+  return await withDatabase(async ({ database, recordedAs, environment, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const limit = PLAN_LIMITS[tenant.plan].ownAgents;
     const token = generateToken('spa');
-    const agent = await createAgentWithin(database, { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs }, environment.planCountLimits ? limit : null);
+    const agent = await createAgentWithin(recordedAs('agent.created'), { id: newId('agt'), tenantId, name, region, tokenFingerprint: fingerprintOf(token), nowMs }, environment.planCountLimits ? limit : null);
     if (agent === null) throw new Refusal(`The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ${tenantId} has as many: delete one first`);
     return { id: agent.id, token, name, region };
   });

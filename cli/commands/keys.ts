@@ -27,9 +27,9 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .option('--json', 'print JSON')
     .addHelpText('after', ORDER)
     .action(async (options: { json?: boolean }) => {
-      const rotation = await withDatabase(async ({ database, nowMs }) => {
+      const rotation = await withDatabase(async ({ database, recordedAs, nowMs }) => {
         await refuseBesideOtherRings(database);
-        return await rotateKeys(database, { nowMs, onProgress: (text) => void process.stderr.write(`${text}\n`) });
+        return await rotateKeys(recordedAs('account.keys_rotated'), { nowMs, onProgress: (text) => void process.stderr.write(`${text}\n`) });
       });
       print(shown(rotation), options);
       const problem = problemOf(rotation);

@@ -34,12 +34,12 @@ export function addTenantCommands(program: Command, withDatabase: WithDatabase):
 async function makeTenant(options: { name: string; plan: Plan; email?: string }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   const { name, plan } = options;
   if (name.trim() === '' || name.length > 255) throw new Refusal('--name must have 1 to 255 characters');
-  return await withDatabase(async ({ database, newId, nowMs }) => {
-    const created = await createTenant(database, { id: newId('ten'), name, plan, nowMs });
+  return await withDatabase(async ({ recordedAs, newId, nowMs }) => {
+    const created = await createTenant(recordedAs('account.created'), { id: newId('ten'), name, plan, nowMs });
     if (created === null) throw new Refusal(`There is a tenant named "${name}" already`);
     const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
     const password = randomBytes(12).toString('base64url');
-    const user = await createUser(database, { id: newId('usr'), tenantId: created.id, email, role: 'owner', passwordHash: await hashPassword(password), isOperator: false, nowMs });
+    const user = await createUser(recordedAs('member.created'), { id: newId('usr'), tenantId: created.id, email, role: 'owner', passwordHash: await hashPassword(password), isOperator: false, nowMs });
     return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
   });
 }

@@ -21,10 +21,10 @@ export function addUserCommands(program: Command, withDatabase: WithDatabase): v
 }
 
 async function resetUser(email: string, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
-  return await withDatabase(async ({ database }) => {
+  return await withDatabase(async ({ database, recordedAs }) => {
     const user = await findUserByEmail(database, email);
     const password = randomBytes(12).toString('base64url');
-    const reset = user === null ? null : await resetAccess(database, user.id, await hashPassword(password));
+    const reset = user === null ? null : await resetAccess(recordedAs('member.reset'), user.id, await hashPassword(password));
     if (user === null || reset === null) throw new Refusal(`There is no console user with the address ${JSON.stringify(email)}`);
     return { id: user.id, email: user.email, password, second_factor_removed: reset.secondFactorRemoved, ended_sessions: reset.endedSessions };
   });

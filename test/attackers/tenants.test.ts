@@ -18,7 +18,7 @@ const PUBLIC_IDS = new Set(['vendorId']);
 /** How ids are called. What is called so must say of what kind it is. */
 const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 
-const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv)_[0-9a-z]{26}\b/g;
+const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud)_[0-9a-z]{26}\b/g;
 
 /** Lists that show no account's things, counts alone, and the stream, which begins without any (test/api/live.test.ts holds what comes after). */
 const OF_EVERYBODY = new Set(['listServiceGaps', 'getUsage', 'watchLive']);

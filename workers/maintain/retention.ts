@@ -1,3 +1,4 @@
+import { deleteOldAuditEntries } from '../../models/audit-log.ts';
 import { deleteOldDeliveries } from '../../models/deliveries.ts';
 import { deleteOldDomains } from '../../models/domains.ts';
 import { deletePastInvitations } from '../../models/invitations.ts';
@@ -10,6 +11,9 @@ import type { Runtime } from '../runtime.ts';
 /** Finished deliveries are kept this long, in days. */
 export const KEEP_DELIVERIES_DAYS = 30;
 
+/** Entries of the audit log are kept this long, in days: a year, and a month to look back over it. */
+const KEEP_AUDIT_DAYS = 400;
+
 /** What is known of a domain, and of the servers that were asked, goes this long after nobody wanted to know it any more, in days. */
 const KEEP_DOMAINS_DAYS = 30;
 
@@ -17,7 +21,7 @@ const KEEP_DOMAINS_DAYS = 30;
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
 /** How many rows of each kind were deleted. */
-type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number };
+type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number; auditEntries: number };
 
 /** Deletes what is older than its promise, and sessions that are over. */
 export async function retainHistory({ database, now }: Runtime): Promise<Deleted> {
@@ -29,5 +33,6 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000),
     sessions: await deleteOverSessions(database, now()),
     invitations: await deletePastInvitations(database, now()),
+    auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * 86_400_000),
   };
 }
