@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 a69c49079503c6e49cffd679bcad17f0177b108168fd03c65a6e45bd30f2a775
+// openapi.yaml sha256 9ea5e83bae8c22891b43d003cce43cc55010be90648bcb0573d2d92669b154e6
 
 export type paths = {
     "/monitors": {

@@ -74,7 +74,7 @@ export async function createAgentWithin(database: Database, agent: NewAgent, lim
     await runWith(database, transaction)('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [agent.tenantId]);
     if (limit !== null && (await countOwnAgents(database, agent.tenantId, transaction)) >= limit) return null;
     const created = await createAgent(database, agent, transaction);
-    await recordAgent(runWith(database, transaction), database, { agent: created, changes: madeWith(agentFields(created), { token: '' }) });
+    await recordAgent(runWith(database, transaction), database, { agent: created, changes: madeWith(agentFields(created), { token: agent.tokenFingerprint.length }) });
     return created;
   });
 }

@@ -7,6 +7,7 @@ import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { AccountSettings } from './settings/account.tsx';
+import { AuditLogSettings } from './settings/audit-log.tsx';
 import { MemberSettings } from './settings/members.tsx';
 import { SessionSettings } from './settings/sessions.tsx';
 import { TokenSettings } from './settings/tokens.tsx';
@@ -20,6 +21,7 @@ const PARTS: readonly Part[] = [
   { section: 'tokens', label: 'API tokens', Shown: TokenSettings, forOwners: true },
   { section: 'members', label: 'Members', Shown: MemberSettings },
   { section: 'usage', label: 'Plan and usage', Shown: UsageSettings },
+  { section: 'audit-log', label: 'Audit log', Shown: AuditLogSettings, forOwners: true },
 ];
 
 /** What one sets for oneself, and owners for the account; each part has an address of its own. */

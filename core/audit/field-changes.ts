@@ -1,7 +1,7 @@
 /** Settings by their names on the wire. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What a change did, by field: what was there before and after, null = nothing. Of a secret only that it changed. */
+/** What a change did, by field: what was there before and after, null = nothing, which an empty text is as well. Of a secret only that it changed. */
 export type FieldChanges = Readonly<Record<string, readonly [before: unknown, after: unknown] | 'changed'>>;
 
 /** What is compared; null where there was nothing before, or is nothing any more. `secrets` never show. */
@@ -38,7 +38,7 @@ export function goneWith(fields: Fields): FieldChanges {
 function flatten(fields: Fields | null, into = new Map<string, unknown>(), prefix = ''): Map<string, unknown> {
   for (const [name, value] of Object.entries(fields ?? {})) {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value as Fields, into, `${prefix}${name}.`);
-    else into.set(`${prefix}${name}`, value);
+    else if (value !== '') into.set(`${prefix}${name}`, value);
   }
   return into;
 }

@@ -226,7 +226,9 @@ test('neither logs nor rows in clear nor reads hold the client secret, a code, t
   await visit(address);
   const { api } = t.context;
   const webhook = slack.posts[0]?.webhook ?? '';
-  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c WHERE id = $1 UNION ALL SELECT row_to_json(k)::text FROM connect_codes k', [id]);
+  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c WHERE id = $1 UNION ALL SELECT row_to_json(k)::text FROM connect_codes k UNION ALL SELECT row_to_json(a)::text FROM audit_log a', [id]);
+  const { rows: recorded } = await api.database.pool.query(`SELECT actor_kind, actor_name, address, changes FROM audit_log WHERE object_id = $1 AND action = 'channel.connected'`, [id]);
+  t.deepEqual(recorded, [{ actor_kind: 'system', actor_name: 'Slack', address: '127.0.0.1', changes: { status: ['pending', 'connected'], team_name: [null, 'Acme'], channel_name: [null, '#alerts'], url: 'changed' } }]);
   const places = [JSON.stringify(api.logLines), JSON.stringify(rows), (await owner('GET', `/v1/channels/${id}`)).text];
   const { searchParams } = new URL(address);
   const secrets = [slack.clientSecret, searchParams.get('code') ?? '', searchParams.get('state') ?? '', webhook, webhook.split('/').at(-1) ?? ''];

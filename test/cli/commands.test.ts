@@ -12,11 +12,11 @@ import { until } from '../helpers/until.ts';
 type Run = (...args: string[]) => Promise<CommandResult>;
 
 /** A database of the test's own, prepared, and the commands on it by DATABASE_URL. */
-async function commandsOnDatabase(t: ExecutionContext, env: Record<string, string> = {}): Promise<Run> {
+async function commandsOnDatabase(t: ExecutionContext, env: Record<string, string> = {}): Promise<Run & { databaseUrl: string }> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const keys = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` };
-  return (...args) => runSpotcheck(args, { ...keys, ...env });
+  return Object.assign((...args: string[]) => runSpotcheck(args, { ...keys, ...env }), { databaseUrl });
 }
 
 /** What a command that must succeed printed under --json. */
@@ -96,6 +96,15 @@ test('an agent whose token is revoked can be given a new one, which ends the one
   t.not(renewed.token, agent.token);
   await jsonOf(t, run('agent', 'revoke', '--id', agent.id, '--json'));
   for (const command of ['revoke', 'rotate']) await isRefused(t, run('agent', command, '--id', 'agt_service'), /^There is no customer's agent agt_service/m);
+  const { rows } = await withClient(run.databaseUrl, (client) => client.query<{ entry: string }>(`SELECT concat_ws(' ', action, actor_kind, object_kind, object_name, changes) AS entry FROM audit_log WHERE tenant_id = $1 ORDER BY no`, [id]));
+  t.deepEqual(rows.map(({ entry }) => entry), [
+    'account.created operator account acme {"name":[null,"acme"],"plan":[null,"free"]}',
+    'member.created operator member admin@acme {"email":[null,"admin@acme"],"role":[null,"owner"],"password":"changed"}',
+    'agent.created operator agent one {"name":[null,"one"],"token":"changed"}',
+    'agent.revoked operator agent one {"token":"changed"}',
+    'agent.token_rotated operator agent one {"token":"changed"}',
+    'agent.revoked operator agent one {"token":"changed"}',
+  ], 'each by the operator, and none of what was refused');
 });
 
 test('what cannot be done is exit 1 with one line, on a database of its own too', async (t) => {

@@ -151,6 +151,9 @@ test('every secret is sealed anew under a running service, through a kill and be
   const none = { monitor_secrets: 0, webhook_url: 0, signing_secret: 0, previous_secret: 0, slack_webhook: 0, totp_secret: 0 };
   t.like(JSON.parse(nothing.stdout), { resealed: none, sealed: { ...none, monitor_secrets: CROWD + 1, webhook_url: 1, signing_secret: 1, previous_secret: 1, slack_webhook: 1, totp_secret: 1 }, unopened: [] });
 
+  const { rows: recorded } = await withClient(databaseUrl, (client) => client.query(`SELECT actor_kind, object_kind, changes FROM audit_log WHERE action = 'account.keys_rotated'`));
+  t.deepEqual(recorded, Array.from({ length: 2 }, () => ({ actor_kind: 'operator', object_kind: 'account', changes: { secrets: 'changed' } })), 'one for each of the runs that changed something, killed or not');
+
   const late = openDatabase({ databaseUrl, secrets: boxOf(NEW), poolSize: 1 });
   t.is((await findSecondFactor(late, person?.id ?? ''))?.secret, 'TOTPSECRET');
   await closeDatabase(late);

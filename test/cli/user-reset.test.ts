@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { resetAccess } from '../../models/access-reset.ts';
+import { listAuditLog } from '../../models/audit-log.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/ids.ts';
 import { verifyPassword } from '../../models/password.ts';
@@ -67,6 +68,11 @@ test('who lost password and second factor gets a new password, shown once; all t
   t.is((await findSessionHolder(database, other.secret, NOW_MS))?.user.id, bob.user.id);
   t.like(await findUserByEmail(database, 'bob@example.org'), { passwordHash: 'forgotten', totpConfirmedAt: bob.user.totpConfirmedAt });
   t.is(await countRecoveryCodes(database, bob.user.id), 2);
+
+  const [entry, ...others] = await listAuditLog(database, { tenantId: ada.user.tenantId, filter: { action: 'member.reset' }, limit: 10 });
+  t.like(entry, { actor: { kind: 'operator', id: null, name: 'Operator' }, object: { kind: 'member', id: ada.user.id, name: 'ada@example.org' }, address: null });
+  t.deepEqual(entry?.changes, { password: 'changed', second_factor: [true, false] });
+  t.deepEqual(others, []);
 
   const again = await reset('--email', 'ada@example.org');
   t.is(again.status, 0);

@@ -46,6 +46,45 @@ test.serial('a token is shown once, works, shows when it was used, and is refuse
   t.deepEqual(complaints, []);
 });
 
+test.serial('the audit log tells owners who changed what, field by field, from the monitor it leads back to', async (t) => {
+  const { browser, service, person } = t.context;
+  const { json } = await service.call('POST', '/monitors', { name: 'Checkout', interval_seconds: 60 });
+  await service.call('PATCH', `/monitors/${String(json['id'])}`, { interval_seconds: 300, check_spec: { request: { auth: { type: 'bearer', token: 'not-to-be-seen' } } } });
+  const { json: gone } = await service.call('POST', '/monitors', { name: 'Old shop' });
+  await service.call('DELETE', `/monitors/${String(gone['id'])}`);
+  const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
+  await page.goto('/settings/audit-log');
+  await signIn(page, person);
+  const list = page.getByRole('list', { name: 'Changes' });
+  const rowOf = (text: string) => list.getByRole('listitem').filter({ hasText: text });
+  await rowOf('You signed in').first().getByText(/from (127\.0\.0\.1|::1)/).waitFor();
+  const deleted = rowOf('deleted the monitor Old shop');
+  t.is(await deleted.getByRole('link').count(), 0, 'there is nothing to go to any more');
+  const changed = rowOf('changed the monitor Checkout');
+  await changed.getByRole('button', { name: /fields$/ }).click();
+  await changed.getByText('60 → 300').waitFor();
+  await changed.getByText('changed; it is a secret and not shown').first().waitFor();
+  t.is(await overflow(page), 0);
+  t.deepEqual(await findBarriers(page), []);
+  t.false((await page.content()).includes('not-to-be-seen'));
+
+  await changed.getByRole('link', { name: 'Checkout' }).click();
+  await page.getByRole('link', { name: 'Changes', exact: true }).click();
+  await page.getByRole('button', { name: 'Only Checkout' }).waitFor();
+  await deleted.waitFor({ state: 'detached' });
+  t.deepEqual(await list.getByRole('listitem').count(), 2);
+  await rowOf('made the monitor Checkout').getByRole('button', { name: /^Token / }).click();
+  await page.getByRole('button', { name: /^Only by / }).waitFor();
+  await page.getByRole('button', { name: 'Only Checkout' }).click();
+  await deleted.waitFor();
+  t.is(await rowOf('You signed in').count(), 0);
+  await page.getByLabel('What').selectOption('Channels');
+  await page.getByRole('heading', { name: 'No change matches' }).waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await rowOf('You signed in').first().waitFor();
+  t.deepEqual(complaints, []);
+});
+
 test.serial('an invitation is handed over as a link, and who comes by it has the role, which its owner changes', async (t) => {
   const { browser, service, person } = t.context;
   const { page, complaints } = await openPage(t, browser, { url: service.url });

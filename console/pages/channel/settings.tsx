@@ -14,6 +14,7 @@ import { Routing, type Route } from '../channels/routing.tsx';
 import { SampleCode } from '../channels/samples.tsx';
 import { SigningSecret } from '../channels/signing-secret.tsx';
 import type { Channel } from '../channels/types.tsx';
+import { ChangesLink } from '../settings/audit/changes-link.tsx';
 
 type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
 
@@ -21,7 +22,7 @@ type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
 export function ChannelSettings({ channel, onChanged }: SettingsProps) {
   return (
     <div class="max-w-2xl">
-      <Section title="Alerts">{canWrite() ? <Form channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}</Section>
+      <Section title="Alerts" actions={<ChangesLink kind="channel" id={channel.id} />}>{canWrite() ? <Form channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}</Section>
       {channel.type === 'webhook' && (
         <Section title="Signature" lead="Every delivery is signed with the channel’s secret." actions={canWrite() && <RotateSecret channel={channel} />}>
           <SampleCode />

@@ -4,6 +4,7 @@ import { canWrite } from '../../client/session-state.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
+import { ChangesLink } from '../settings/audit/changes-link.tsx';
 import { joinWords } from './figures.ts';
 import { dnsSettings, domainSettings, heartbeatSettings, httpSettings, pingSettings, transportSettings, vendorSettings, type Setting } from './type-settings.tsx';
 import { hasPlaces } from './standing-words.ts';
@@ -35,13 +36,18 @@ const TYPES: Record<Schemas['MonitorType'], string> = {
 
 /** What is watched, how, and when it counts as bad; secrets are only said to be kept. */
 export function Settings({ detail, agents, names }: SettingsProps) {
-  const edit = canWrite() && (
-    <ButtonLink size="small" icon="edit" href={`/monitors/${detail.id}/edit`}>
-      Edit
-    </ButtonLink>
+  const actions = (
+    <div class="flex gap-2">
+      <ChangesLink kind="monitor" id={detail.id} />
+      {canWrite() && (
+        <ButtonLink size="small" icon="edit" href={`/monitors/${detail.id}/edit`}>
+          Edit
+        </ButtonLink>
+      )}
+    </div>
   );
   return (
-    <Section title="Settings" actions={edit}>
+    <Section title="Settings" actions={actions}>
       <Card class="px-4 py-1 md:px-5">
         <dl class="divide-y divide-line text-sm">
           {listSettings(detail, agents, names).map(([label, value]) => (

@@ -1,5 +1,7 @@
 import test from 'ava';
+import { listAuditLog } from '../../../models/audit-log.ts';
 import { createSession, findSessionHolder, generateSessionSecret, IDLE_SECONDS, LIFETIME_SECONDS, listSessions } from '../../../models/sessions.ts';
+import { createTenant } from '../../../models/tenants.ts';
 import { createUser } from '../../../models/users.ts';
 import { retainHistory } from '../../../workers/maintain/retention.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
@@ -27,6 +29,27 @@ test('sessions that are over are deleted, also of people who never come back, an
   for (const { secret } of good) t.is((await findSessionHolder(database, secret, NOW_MS))?.user.id, user.id);
   t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 0 });
   t.is((await listSessions(database, user.id, NOW_MS)).length, 3);
+});
+
+test('an entry of the audit log goes after 400 days, to the second, whoever\'s it is', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId } = runtime;
+  const other = newId('ten');
+  await createTenant(database, { id: other, name: 'another', plan: 'free', nowMs: NOW_MS });
+  const kept = 400 * 86_400;
+  const add = (owner: string, name: string, at: number) =>
+    database.pool.query(`INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name, changes) VALUES ($1, $2, $3, 'operator', 'Operator', 'token.created', 'token', $1, $4, '{}')`, [newId('aud'), owner, at, name]);
+  for (const owner of [tenantId, other]) {
+    await add(owner, 'old', NOW - kept * 2);
+    await add(owner, 'just old', NOW - kept);
+    await add(owner, 'nearly old', NOW - kept + 1);
+    await add(owner, 'new', NOW);
+  }
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { auditEntries: 4 });
+  for (const owner of [tenantId, other]) {
+    const left = await listAuditLog(database, { tenantId: owner, filter: {}, limit: 10 });
+    t.deepEqual(left.map(({ object }) => object.name), ['new', 'nearly old']);
+  }
 });
 
 test('an invitation goes 30 days after it was past, taken up or not; one that is good or newly past stays', async (t) => {
