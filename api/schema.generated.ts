@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 9ea5e83bae8c22891b43d003cce43cc55010be90648bcb0573d2d92669b154e6
+// openapi.yaml sha256 33fa3498a7e7960b6785082b439e6b8c6b07cbe3f4e42c1d000ab6104461b137
 
 export type paths = {
     "/monitors": {
@@ -5784,7 +5784,7 @@ export interface operations {
                 action?: components["schemas"]["AuditAction"];
                 /** @description Only what was done to things of this kind. */
                 object_kind?: components["schemas"]["AuditObjectKind"];
-                /** @description Only what was done to the thing of this id; with `object_kind`. */
+                /** @description Only what was done to the thing of this id; found fastest with its `object_kind`. */
                 object_id?: components["schemas"]["QueryText"];
                 /** @description Only entries of this Unix second or later. */
                 from?: number;

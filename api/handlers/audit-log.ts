@@ -19,7 +19,6 @@ export function listAuditLogHandler({ database, config }: ApiDependencies): Requ
     requireWholeNumbers(request, ['from', 'to']);
     const limit = page.limit ?? DEFAULT_LIMIT;
     const { actor_id: actorId, action, object_kind: objectKind, object_id: objectId, from, to } = request.query as ListQuery;
-    if (objectId !== undefined && objectKind === undefined) throw badRequest('object_id needs object_kind beside it, such as object_kind=monitor');
     if (from !== undefined && to !== undefined && Number(from) > Number(to)) throw badRequest(`from must not be later than to, got ${from} and ${to}`);
     const entries = await listAuditLog(database, {
       tenantId: personOf(response).tenantId,
