@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 33fa3498a7e7960b6785082b439e6b8c6b07cbe3f4e42c1d000ab6104461b137
+// openapi.yaml sha256 1cb152b0bbe51b4679a7639092f0134157c2a5292eb5993e0879ae7ea285d6b4
 
 export type paths = {
     "/monitors": {
@@ -2412,6 +2412,11 @@ export type components = {
             session_id: string;
             /** @description For `X-CSRF-Token`; the same for as long as the session lasts. */
             csrf_token: string;
+            /** @description Which chats channels can be connected to here. Where the operator has set up no bot or app, a channel of the type stays `pending`. */
+            chats: {
+                telegram: boolean;
+                slack: boolean;
+            };
         };
         SignIn: {
             /** @description In any case. */
@@ -2728,7 +2733,7 @@ export type components = {
             resolution: "recovered" | "paused" | "deleted" | null;
             /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
             acknowledged_at: components["schemas"]["NullableUnixSeconds"];
-            /** @description An extension: the name of the token that did. */
+            /** @description An extension: who did, by the name of the person or of the token. */
             acknowledged_by: string | null;
         };
         /** @description An extension. */
@@ -2759,7 +2764,7 @@ export type components = {
             resolution: "recovered" | "paused" | "deleted" | null;
             /** @description An extension: when somebody said that it is being looked after; null where nobody has. */
             acknowledged_at: components["schemas"]["NullableUnixSeconds"];
-            /** @description An extension: the name of the token that did. */
+            /** @description An extension: who did, by the name of the person or of the token. */
             acknowledged_by: string | null;
             /** @description The oldest first. */
             notes: components["schemas"]["IncidentNote"][];
@@ -2856,7 +2861,7 @@ export type components = {
         IncidentNote: {
             /** @description `note_...` */
             id: string;
-            /** @description The name of the token that wrote it. */
+            /** @description Who wrote it, by the name of the person or of the token. */
             author: string;
             text: string;
             created_at: components["schemas"]["UnixSeconds"];
