@@ -60,6 +60,8 @@ test.serial('the audit log tells owners who changed what, field by field, from t
   await rowOf('You signed in').first().getByText(/from (127\.0\.0\.1|::1)/).waitFor();
   const deleted = rowOf('deleted the monitor Old shop');
   t.is(await deleted.getByRole('link').count(), 0, 'there is nothing to go to any more');
+  await deleted.getByRole('button', { name: /fields$/ }).click();
+  await deleted.getByText('2xx', { exact: true }).waitFor();
   const changed = rowOf('changed the monitor Checkout');
   await changed.getByRole('button', { name: /fields$/ }).click();
   await changed.getByText('60 → 300').waitFor();

@@ -24,15 +24,20 @@ const NOTHING = { incidents: [] as Incident[] };
 
 /** Reads what is asked for out of an address. */
 export function readFilter(query: Readonly<Record<string, string>>): Filter {
-  const count = Number(query['count'] ?? FIRST_COUNT);
   return {
     status: query['status'] ?? '',
     acknowledged: query['acknowledged'] ?? '',
     monitorId: query['monitor_id'] ?? '',
     period: query['period'] ?? '',
     until: query['until'] ?? '',
-    count: Number.isInteger(count) ? Math.min(MOST, Math.max(1, count)) : FIRST_COUNT,
+    count: readCount(query),
   };
+}
+
+/** How many are to be shown, by an address. */
+export function readCount(query: Readonly<Record<string, string>>): number {
+  const count = Number(query['count'] ?? FIRST_COUNT);
+  return Number.isInteger(count) ? Math.min(MOST, Math.max(1, count)) : FIRST_COUNT;
 }
 
 /** Whether anything is left out by it. */

@@ -7,8 +7,8 @@ import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Outdated } from '../../parts/outdated.tsx';
 import { Section } from '../../parts/page.tsx';
 import { navigate, setQuery } from '../../shell/router.ts';
-import { PERIODS } from '../incidents/questions.ts';
-import { findEntries, FIRST_COUNT, MOST, readFilter, type Entry, type Filter, type Found } from './audit/questions.ts';
+import { FIRST_COUNT, MOST, PERIODS } from '../incidents/questions.ts';
+import { findEntries, readFilter, type Entry, type Filter, type Found } from './audit/questions.ts';
 import { AuditRow } from './audit/row.tsx';
 import { KINDS } from './audit/words.ts';
 

@@ -1,5 +1,5 @@
 import { api, type Schemas } from '../../../client/api.ts';
-import { PERIODS } from '../../incidents/questions.ts';
+import { PERIODS, readCount } from '../../incidents/questions.ts';
 import { KINDS } from './words.ts';
 
 export type Entry = Schemas['AuditEntry'];
@@ -10,15 +10,10 @@ export type Filter = { kind: string; object: string; actor: string; period: stri
 /** `hasMore` = there are older ones; `known` are the ids of channels and agents that there still are. */
 export type Found = { entries: readonly Entry[]; hasMore: boolean; known: ReadonlySet<string> };
 
-/** How many are shown at first, and at most; after that one goes back in time. */
-export const FIRST_COUNT = 50;
-export const MOST = 800;
-
 /** Reads what is asked for out of an address. */
 export function readFilter(query: Readonly<Record<string, string>>): Filter {
   const { kind = '', object = '', actor = '', period = '', until = '' } = query;
-  const count = Number(query['count'] ?? FIRST_COUNT);
-  return { kind, object, actor, period, until, count: Number.isInteger(count) ? Math.min(MOST, Math.max(1, count)) : FIRST_COUNT };
+  return { kind, object, actor, period, until, count: readCount(query) };
 }
 
 /** Where the changes of one thing are listed. */

@@ -4,7 +4,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { Moment } from '../../../parts/time.tsx';
 import { setQuery } from '../../../shell/router.ts';
 import type { Entry } from './questions.ts';
-import { DEEDS, hasObject, tellValue } from './words.ts';
+import { DEEDS, hasObject, tellChange } from './words.ts';
 
 type RowProps = { entry: Entry; known: ReadonlySet<string>; isOpen: boolean; onToggle: () => void };
 
@@ -38,10 +38,10 @@ export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
       </div>
       {isOpen && (
         <dl id={detailsId} class="border-t border-line bg-sunken px-3 py-2 text-[0.8125rem] md:px-4">
-          {fields.map(([field, change]) => (
+          {fields.map(([field]) => (
             <div key={field} class="grid gap-x-6 py-1 md:grid-cols-[16rem_1fr]">
               <dt class="break-words font-mono text-xs leading-5 text-soft">{field}</dt>
-              <dd class="min-w-0 break-words">{typeof change === 'string' ? 'changed; it is a secret and not shown' : `${tellValue(field, change[0])} → ${tellValue(field, change[1])}`}</dd>
+              <dd class="min-w-0 break-words">{tellChange(entry, field)}</dd>
             </div>
           ))}
         </dl>

@@ -72,8 +72,18 @@ export function hasObject({ action }: Schemas['AuditEntry']): boolean {
   return !OF_THEMSELVES.has(action);
 }
 
+/** What happened to a field; of what came to be or is gone, what it had. */
+export function tellChange({ action, changes }: Schemas['AuditEntry'], field: string): string {
+  const change = changes[field];
+  if (change === undefined || typeof change === 'string') return 'changed; it is a secret and not shown';
+  const [before, after] = change.map((value) => tellValue(field, value));
+  if (action.endsWith('.created')) return after ?? '';
+  if (action.endsWith('.deleted') || action.endsWith('.removed')) return before ?? '';
+  return `${before} → ${after}`;
+}
+
 /** A value of a field as people read it. */
-export function tellValue(field: string, value: unknown): string {
+function tellValue(field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'nothing';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number' && /_at$|^since$|^until$/.test(field)) return formatDateTime(value);
