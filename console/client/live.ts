@@ -1,8 +1,10 @@
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import { api } from './api.ts';
+import { openStream, type Change, type LiveKind } from './live-stream.ts';
 import { session } from './session-state.ts';
 import type { Incident, Monitor } from './shapes.ts';
 
+export type { LiveKind } from './live-stream.ts';
 export type { Incident, Monitor } from './shapes.ts';
 
 /** Whether what is shown is what is: by the stream, asked every few seconds, or not at all at the moment. */
@@ -17,19 +19,15 @@ export const openIncidents = signal<ReadonlyMap<string, Incident>>(new Map());
 /** What went wrong when the monitors were asked for last; null where nothing did. */
 export const monitorsError = signal<unknown>(null);
 
-/** What the stream tells of. Of what was deleted only `id` and `deleted` come. */
-export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent';
-type Listener = (kind: LiveKind, data: { id: string; deleted?: boolean }) => void;
+type Listener = (kind: LiveKind, data: Change['data']) => void;
 
 const listeners = new Set<Listener>();
-const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent'];
+
+/** Questions for everything that are under way, the oldest first, each with what the stream has told since: an answer may be older than that. */
+const underWay = new Set<Change[]>();
 
 /** Without a stream everything is asked for again after so long. */
 const POLL_MS = 10_000;
-/** A stream that was refused or lost for good is tried again after so long. */
-const RETRY_MS = 30_000;
-/** A page that nobody looks at for so long needs no stream. */
-const HIDDEN_MS = 60_000;
 
 /** Hears of every change while a page is shown; gives back how to stop. While there is no stream nothing is heard: pages ask anew by themselves where it matters. */
 export function onChange(listener: Listener): () => void {
@@ -41,7 +39,15 @@ export function onChange(listener: Listener): () => void {
 export function startLive(): () => void {
   const controller = new AbortController();
   const reload = () => void loadAll(controller.signal);
-  const stream = openStream(reload);
+  const stream = openStream({
+    onLive: (isLive) => (liveState.value = isLive ? 'live' : 'polling'),
+    onReset: reload,
+    onChanges: (changes) => {
+      for (const since of underWay) since.push(...changes);
+      take(changes);
+      for (const { kind, data } of changes) for (const listener of listeners) listener(kind, data);
+    },
+  });
   reload();
   const poll = setInterval(() => {
     if (liveState.value !== 'live' && !document.hidden) reload();
@@ -51,78 +57,41 @@ export function startLive(): () => void {
     clearInterval(poll);
     stream.close();
     monitors.value = null;
+    monitorsError.value = null;
     openIncidents.value = new Map();
     liveState.value = 'connecting';
   };
 }
 
-/** The stream of changes, for as long as somebody looks: browsers have six connections for all tabs of a host that speaks HTTP/1.1. */
-function openStream(reload: () => void): { close: () => void } {
-  const changes = collectChanges();
-  const timers = new Set<ReturnType<typeof setTimeout>>();
-  let source: EventSource | null = null;
-  const later = (run: () => void, ms: number) => {
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      run();
-    }, ms);
-    timers.add(timer);
-  };
-  const disconnect = () => {
-    source?.close();
-    source = null;
-    timers.forEach(clearTimeout);
-    timers.clear();
-  };
-  const connect = () => {
-    disconnect();
-    const opened = new EventSource('/v1/live');
-    source = opened;
-    opened.addEventListener('ready', () => {
-      liveState.value = 'live';
-      reload();
-    });
-    opened.addEventListener('reset', ({ data }) => {
-      liveState.value = 'live';
-      later(reload, JSON.parse(data).wait_ms ?? 0);
-    });
-    opened.addEventListener('error', () => {
-      liveState.value = 'polling';
-      // The browser comes back by itself, unless the answer was no stream.
-      if (opened.readyState === EventSource.CLOSED) later(connect, RETRY_MS);
-    });
-    for (const kind of KINDS) opened.addEventListener(kind, ({ data }) => changes.add(kind, JSON.parse(data)));
-  };
-  const follow = () => {
-    if (document.hidden) later(() => document.hidden && disconnect(), HIDDEN_MS);
-    else if (source === null) {
-      liveState.value = 'polling';
-      connect();
-    }
-  };
-  document.addEventListener('visibilitychange', follow);
-  connect();
-  return {
-    close() {
-      document.removeEventListener('visibilitychange', follow);
-      disconnect();
-    },
-  };
-}
-
 /** Asks for all monitors and open incidents anew. */
 export async function loadAll(abort = new AbortController().signal): Promise<void> {
+  const since: Change[] = [];
+  underWay.add(since);
   try {
     const [overview, incidents] = await Promise.all([api.get('/overview', { signal: abort }), api.get('/incidents', { query: { status: 'open' }, signal: abort })]);
-    if (abort.aborted) return;
-    monitors.value = keepSame(monitors.peek() ?? [], overview.monitors);
-    openIncidents.value = new Map(incidents.incidents.map((incident) => [incident.monitor_id, incident]));
-    monitorsError.value = null;
+    if (abort.aborted || !underWay.has(since)) return;
+    forgetUpTo(since);
+    batch(() => {
+      monitors.value = keepSame(monitors.peek() ?? [], overview.monitors);
+      openIncidents.value = new Map(incidents.incidents.map((incident) => [incident.monitor_id, incident]));
+      take(since);
+      monitorsError.value = null;
+    });
     if (liveState.peek() === 'away') liveState.value = 'polling';
   } catch (error) {
-    if (abort.aborted || session.peek() === null) return;
+    if (abort.aborted || session.peek() === null || !underWay.has(since)) return;
     monitorsError.value = error;
     if (liveState.peek() !== 'live') liveState.value = 'away';
+  } finally {
+    underWay.delete(since);
+  }
+}
+
+/** Whatever was asked before has nothing newer to say. */
+function forgetUpTo(answered: Change[]): void {
+  for (const since of underWay) {
+    underWay.delete(since);
+    if (since === answered) return;
   }
 }
 
@@ -130,33 +99,26 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
 export function putMonitors(changed: readonly Monitor[], deleted: readonly string[] = []): void {
   const rows = monitors.peek();
   if (rows === null) return;
-  const byId = new Map(changed.map((row) => [row.id, row]));
   const gone = new Set(deleted);
-  const kept = rows.filter(({ id }) => !gone.has(id)).map((row) => byId.get(row.id) ?? row);
-  const known = new Set(rows.map(({ id }) => id));
-  monitors.value = [...kept, ...changed.filter(({ id }) => !known.has(id))];
+  // Of one that changed more than once the last counts.
+  const fresh = new Map(changed.filter(({ id }) => !gone.has(id)).map((row) => [row.id, row]));
+  const kept: Monitor[] = [];
+  for (const row of rows) {
+    if (!gone.has(row.id)) kept.push(fresh.get(row.id) ?? row);
+    fresh.delete(row.id);
+  }
+  monitors.value = [...kept, ...fresh.values()];
 }
 
-/** Changes are taken in together, once a frame: a storm of a thousand is one new list. */
-function collectChanges(): { add: (kind: LiveKind, data: { id: string; deleted?: boolean }) => void } {
-  let pending: { kind: LiveKind; data: { id: string; deleted?: boolean } }[] = [];
-  const flush = () => {
-    const taken = pending;
-    pending = [];
-    const rows = taken.filter(({ kind }) => kind === 'monitor');
+/** Puts what has changed in its place, all of it as one: a storm of a thousand is one new list. */
+function take(changes: readonly Change[]): void {
+  const rows = changes.filter(({ kind }) => kind === 'monitor').map(({ data }) => data);
+  const incidents = changes.filter(({ kind }) => kind === 'incident').map(({ data }) => data as Incident);
+  batch(() => {
     // The stream's rows are the overview's (watchLive in the API's description).
-    if (rows.length > 0) putMonitors(rows.filter(({ data }) => data.deleted !== true).map(({ data }) => data as Monitor), rows.filter(({ data }) => data.deleted === true).map(({ data }) => data.id));
-    const incidents = taken.filter(({ kind }) => kind === 'incident').map(({ data }) => data as Incident);
+    if (rows.length > 0) putMonitors(rows.filter(({ deleted }) => deleted !== true).map((row) => row as Monitor), rows.filter(({ deleted }) => deleted === true).map(({ id }) => id));
     if (incidents.length > 0) putIncidents(incidents);
-    for (const { kind, data } of taken) for (const listener of listeners) listener(kind, data);
-  };
-  return {
-    add(kind, data) {
-      // A page that nobody looks at is given no frames.
-      if (pending.length === 0) setTimeout(flush, 16);
-      pending.push({ kind, data });
-    },
-  };
+  });
 }
 
 function putIncidents(incidents: readonly Incident[]): void {

@@ -11,22 +11,23 @@ const PATIENCE_MS = 30_000;
 
 /** One request below `/v1` as the person who is signed in. Rejects with a `Failure` unless the answer is a good one. */
 export async function request<T>(method: string, path: string, { query, body, signal, answersOwn401 = false }: RequestOptions = {}): Promise<T> {
-  const response = await reach(`/v1${path}${queryText(query)}`, {
+  const { response, text } = await reach(`/v1${path}${queryText(query)}`, {
     method,
     headers: { Accept: 'application/json', ...(body !== undefined && { 'Content-Type': 'application/json' }), ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal === undefined ? [] : [signal])]),
   });
-  const text = await response.text();
   const json = response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
   if (response.ok) return json;
   if (response.status === 401 && !answersOwn401) endSession();
   throw failureOf(response, json ?? {});
 }
 
-async function reach(url: string, init: RequestInit): Promise<Response> {
+/** An answer with all of its body: a connection can break in between as well. */
+async function reach(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
   try {
-    return await fetch(url, init);
+    const response = await fetch(url, init);
+    return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Failure(navigator.onLine ? 'the service does not answer: try again in a moment' : 'this device is offline: it will work again with the connection', { status: 0 });

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { Failure, problemsByField, sentenceOf } from '../client/failure.ts';
+import { Failure, problemsByField } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import { loadSession } from '../client/session.ts';
 import { Button } from '../parts/button.tsx';
@@ -29,7 +29,13 @@ export function InvitationPage({ params }: PageProps) {
       </OpenFrame>
     );
   }
-  return <Loaded load={invitation}>{(found) => <Acceptance invitation={found} token={token} />}</Loaded>;
+  const { value: found } = invitation.value;
+  if (found !== null) return <Acceptance invitation={found} token={token} />;
+  return (
+    <OpenFrame title="Invitation">
+      <Loaded load={invitation}>{() => null}</Loaded>
+    </OpenFrame>
+  );
 }
 
 function Acceptance({ invitation, token }: { invitation: Invitation; token: string }) {
@@ -62,7 +68,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
         <TextField label="E-mail" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
         <TextField label="Name" value={name.value} autocomplete="name" required autofocus error={byField['name']} onValue={(value) => (name.value = value)} />
         <TextField label="Password" type="password" value={password.value} autocomplete="new-password" required minLength={12} hint="Twelve characters or more." error={byField['password']} onValue={(value) => (password.value = value)} />
-        <FormError text={error.value !== null && rest === null && Object.keys(byField).length === 0 ? sentenceOf(error.value) : rest} />
+        <FormError text={rest} />
         <Button type="submit" tone="primary" busy={isBusy.value} class="w-full">
           Join
         </Button>

@@ -1,9 +1,8 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/failure.ts';
 import { monitors, openIncidents } from '../client/live.ts';
 import type { PageProps } from '../page-props.ts';
-import { ButtonLink } from '../parts/button.tsx';
-import { Empty } from '../parts/empty.tsx';
+import { EmptyPage } from '../parts/empty-page.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
@@ -52,6 +51,12 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const newest = useChecks(id, NEWEST, refreshMs);
   const chosen = useChecks(id, isChosen ? choice : null, refreshMs);
   const status = row?.status;
+  const looks = useRef<ReturnType<typeof setTimeout>[]>([]);
+  useEffect(() => () => looks.current.forEach(clearTimeout), []);
+  const look = () => {
+    looks.current.forEach(clearTimeout);
+    looks.current = LOOKS_MS.map((ms) => setTimeout(() => void newest.refresh(), ms));
+  };
   useTitle(row === null ? 'Monitor' : `${STATUSES[row.status].label} · ${row.name}`);
   useEffect(() => {
     // A change of state comes from results that are there by now.
@@ -66,7 +71,6 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const words = wordsOf(answer?.shown ?? shown, formatShort);
   const list = incidents.value.value;
   const view: View = { name: query['view'] === 'places' ? 'places' : 'percentiles', sourceId: query['source'] ?? null };
-  const look = () => LOOKS_MS.forEach((ms) => setTimeout(() => void newest.refresh(), ms));
   return (
     <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
       <a href={PATHS.monitors} class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink">
@@ -124,8 +128,8 @@ function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
 
 function Gone() {
   return (
-    <Empty icon="monitors" title="There is no such monitor" action={<ButtonLink href={PATHS.monitors}>All monitors</ButtonLink>}>
+    <EmptyPage title="Monitor" back={{ label: 'Monitors', href: PATHS.monitors }} icon="monitors" heading="There is no such monitor">
       It was deleted, or the address has an error. What happened to it is still among the incidents.
-    </Empty>
+    </EmptyPage>
   );
 }

@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadAll, monitors, monitorsError, openIncidents, type Monitor } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
@@ -45,11 +46,12 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
   const { status, type, text, sort } = selection;
   const shown = useMemo(() => select(all, { status, type, text, sort }, incidents), [all, incidents, status, type, text, sort]);
   const types = useMemo(() => [...new Set(all.map((monitor) => monitor.type))].toSorted(), [all]);
-  const index = cursor.value === null ? -1 : shown.findIndex(({ id }) => id === cursor.value);
   const move = (step: number) => {
+    const index = shown.findIndex(({ id }) => id === cursor.value);
     const next = shown[Math.min(shown.length - 1, Math.max(0, index + step))];
     if (next !== undefined) cursor.value = next.id;
   };
+  useFromTop(search, [status, type, text, sort].join('\n'));
   useShortcut('/', 'Search', () => search.current?.select());
   useShortcut('j', 'Next monitor', () => move(1));
   useShortcut('k', 'Previous monitor', () => move(-1));
@@ -73,7 +75,7 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
           rows={shown}
           rowHeight={rowHeight}
           keyOf={keyOf}
-          kept={index < 0 ? null : index}
+          current={cursor.value}
           onShown={(from, to) => histories.want(shown.slice(from, to).map(keyOf))}
           render={(monitor) => (
             <MonitorRow monitor={monitor} incident={incidents.get(monitor.id)} history={histories.of(monitor.id)} isAtCursor={cursor.value === monitor.id} onFocus={() => (cursor.value = monitor.id)} />
@@ -82,6 +84,15 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
       )}
     </>
   );
+}
+
+/** What is chosen anew is read from its beginning. */
+function useFromTop(part: RefObject<HTMLElement | null>, choice: string): void {
+  const shown = useRef(choice);
+  useEffect(() => {
+    if (shown.current !== choice) part.current?.closest('main')?.scrollTo(0, 0);
+    shown.current = choice;
+  }, [choice]);
 }
 
 /** Only to those who may make one; `isShort` leaves a sign of it where there is little room. */

@@ -7,10 +7,24 @@ import { Button, IconButton } from './button.tsx';
 export function Dialog({ title, onClose, children, actions, wide = false }: { title: string; onClose: () => void; children: ComponentChildren; actions?: ComponentChildren; wide?: boolean }) {
   const box = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  const latest = useRef(onClose);
+  latest.current = onClose;
+  // Who marks text and lets go beside the dialog does not mean to close it: the press has to have begun there as well.
+  const isPressedBeside = useRef(false);
   useEffect(() => {
     const { current } = box;
-    current?.showModal();
-    return () => current?.close();
+    if (current === null) return undefined;
+    // Browsers close it by themselves at a second Escape, whatever the first was answered with.
+    const reopen = () => {
+      current.showModal();
+      latest.current();
+    };
+    current.showModal();
+    current.addEventListener('close', reopen);
+    return () => {
+      current.removeEventListener('close', reopen);
+      current.close();
+    };
   }, []);
   return (
     <dialog
@@ -20,7 +34,10 @@ export function Dialog({ title, onClose, children, actions, wide = false }: { ti
         event.preventDefault();
         onClose();
       }}
-      onClick={(event) => event.target === box.current && onClose()}
+      onPointerDown={(event) => {
+        isPressedBeside.current = event.target === box.current;
+      }}
+      onClick={(event) => isPressedBeside.current && event.target === box.current && onClose()}
       class={`m-auto max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] overflow-auto rounded-xl border border-line bg-raised p-0 text-ink shadow-2xl ${wide ? 'max-w-3xl' : 'max-w-lg'}`}
     >
       <div class="flex items-center justify-between gap-3 border-b border-line py-2 pl-5 pr-2">
@@ -40,6 +57,8 @@ const asked = signal<(Question & { answer: (yes: boolean) => void }) | null>(nul
 
 /** Asks before something that cannot be taken back; true = go on. `action` says on the button what will be done. */
 export function confirm(question: Question): Promise<boolean> {
+  // Of two questions at once the first one is not asked any more.
+  asked.peek()?.answer(false);
   return new Promise((resolve) => {
     asked.value = {
       ...question,

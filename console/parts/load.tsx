@@ -1,6 +1,6 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useCallback, useEffect } from 'preact/hooks';
+import { useCallback, useEffect, useMemo } from 'preact/hooks';
 import { sentenceOf } from '../client/failure.ts';
 import { Button } from './button.tsx';
 import { Empty } from './empty.tsx';
@@ -8,30 +8,36 @@ import { Empty } from './empty.tsx';
 /** Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had. */
 export type Load<T> = { value: ReadonlySignal<T | null>; error: ReadonlySignal<unknown>; isBusy: ReadonlySignal<boolean>; reload: () => Promise<void> };
 
-/** Asks when the page appears and whenever one of `keys` changes; an answer that came too late is dropped. */
+/** Asks when the page appears and whenever one of `keys` changes; an answer that a later one has overtaken is dropped. */
 export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Load<T> {
   const value = useSignal<T | null>(null);
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(true);
-  const run = useCallback(async (signal: AbortSignal) => {
+  // Of what was asked for with these keys: how often, and which question was answered last.
+  const turn = useMemo(() => ({ asked: 0, answered: 0, ending: new AbortController() }), keys);
+  const reload = useCallback(async () => {
+    const { signal } = turn.ending;
+    turn.asked += 1;
+    const number = turn.asked;
+    const isStale = () => signal.aborted || number < turn.answered;
     isBusy.value = true;
     try {
       const answer = await ask(signal);
-      if (signal.aborted) return;
+      if (isStale()) return;
       value.value = answer;
       error.value = null;
     } catch (failure) {
-      if (signal.aborted) return;
+      if (isStale()) return;
       error.value = failure;
     }
-    isBusy.value = false;
-  }, keys);
+    turn.answered = number;
+    isBusy.value = number < turn.asked;
+  }, [turn]);
   useEffect(() => {
-    const controller = new AbortController();
-    void run(controller.signal);
-    return () => controller.abort();
-  }, [run]);
-  return { value, error, isBusy, reload: () => run(new AbortController().signal) };
+    void reload();
+    return () => turn.ending.abort();
+  }, [turn]);
+  return { value, error, isBusy, reload };
 }
 
 /** Shows what was loaded; before that a placeholder of the same height, or what went wrong and a way to try again. */

@@ -11,8 +11,8 @@ type VirtualListProps<T> = {
   render: (row: T, index: number) => ComponentChildren;
   /** Hears which rows are shown, from the first to the one after the last. */
   onShown?: (from: number, to: number) => void;
-  /** The row that has to be in sight, as the one that the keyboard is at; null = none. */
-  kept?: number | null;
+  /** The key of the row that the keyboard is at: it is brought into sight whenever it is another one; null = none. */
+  current?: string | null;
 };
 
 /** Rows beyond the edges that are drawn as well, so that a turn of the wheel finds them there. */
@@ -22,15 +22,17 @@ const OVERSCAN = 4;
 const MOST_DRAWN = 200;
 
 /** A list of any length in the nearest scrolled box: only what is in sight is in the page, and readers of the screen hear how many there are. */
-export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown, kept = null }: VirtualListProps<T>) {
+export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown, current = null }: VirtualListProps<T>) {
   const box = useRef<HTMLUListElement>(null);
   const range = useSignal({ from: 0, to: 0 });
   useRange(box, { count: rows.length, rowHeight, onRange: (from, to) => (range.value = { from, to }) });
   const { from, to } = { from: Math.min(range.value.from, rows.length), to: Math.min(range.value.to, rows.length) };
   useEffect(() => onShown?.(from, to), [from, to, rows]);
   useLayoutEffect(() => {
-    if (kept !== null) bringIntoSight(box.current, kept * rowHeight, rowHeight);
-  }, [kept]);
+    const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
+    if (index >= 0) bringIntoSight(box.current, index * rowHeight, rowHeight);
+    // Rows that change their places must not carry away who reads elsewhere.
+  }, [current]);
   const draw = useDrawn<T>((row, index) => (
     <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={index + 1} class="absolute inset-x-0 contain-strict" style={{ height: `${rowHeight}px`, top: `${index * rowHeight}px` }}>
       {render(row, index)}

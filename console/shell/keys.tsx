@@ -25,6 +25,8 @@ export function listenToKeys(): void {
   let first: { key: string; atMs: number } | null = null;
   window.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target) || document.querySelector('dialog[open]') !== null) return;
+    // What the keyboard is at may have a use for Enter of its own.
+    if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('a, button, summary, [role="slider"]') !== null) return;
     const before = first !== null && performance.now() - first.atMs < SEQUENCE_MS ? `${first.key} ` : '';
     first = null;
     const found = find(before + event.key) ?? find(event.key);
@@ -92,6 +94,7 @@ function find(keys: string): Shortcut | null {
   return [...shortcuts].findLast((shortcut) => shortcut.keys === keys) ?? null;
 }
 
-function isWriting(target: EventTarget | null): boolean {
+/** Whether something is filled in here: what is typed is meant for it. */
+export function isWriting(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || (target instanceof HTMLElement && target.isContentEditable);
 }

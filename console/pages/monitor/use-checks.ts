@@ -31,6 +31,7 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   const isBusy = useSignal(false);
   const choice = [chosen === null, id, verdict, source, span?.from, span?.to].join();
   const current = useRef(choice);
+  const wanted = useRef(PAGE);
   const ask = async (until: number | undefined) => {
     const query = {
       limit: PAGE,
@@ -48,8 +49,16 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
       // What was asked for before another choice was made is nobody's any more.
       if (current.current !== choice) return;
       const before = checks.peek();
-      checks.value = merge(before ?? [], page);
-      if (until !== undefined || before === null) hasOlder.value = page.length === PAGE;
+      if (until === undefined) {
+        // Whoever leaves the page open all night is shown as many as before, not all of the night.
+        const merged = mergeNewest(before ?? [], page);
+        checks.value = merged.length > wanted.current ? merged.slice(0, wanted.current) : merged;
+        if (before === null || merged.length > wanted.current || merged === page) hasOlder.value = page.length === PAGE;
+      } else {
+        wanted.current += PAGE;
+        checks.value = merge(before ?? [], page);
+        hasOlder.value = page.length === PAGE;
+      }
       error.value = null;
     } catch (failure) {
       if (current.current === choice) error.value = failure;
@@ -59,7 +68,9 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   const refresh = () => run(undefined);
   useEffect(() => {
     current.current = choice;
+    wanted.current = PAGE;
     checks.value = null;
+    error.value = null;
     if (chosen === null) return undefined;
     void refresh();
     const timer = setInterval(() => !document.hidden && void refresh(), refreshMs);
@@ -72,6 +83,12 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
 /** What a check is known by. */
 export function keyOf({ at, source, ping }: Check): string {
   return `${at} ${source.id} ${ping ?? ''}`;
+}
+
+/** With a whole page of new ones there may be others between them and what was there: then that begins anew. */
+function mergeNewest(before: readonly Check[], page: readonly Check[]): readonly Check[] {
+  const known = new Set(before.map(keyOf));
+  return page.length === PAGE && !page.some((check) => known.has(keyOf(check))) ? page : merge(before, page);
 }
 
 function merge(before: readonly Check[], page: readonly Check[]): readonly Check[] {

@@ -6,6 +6,7 @@ import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatLatency, Since } from '../../parts/time.tsx';
 import { UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
+import { isWriting } from '../../shell/keys.tsx';
 import type { History } from './histories.ts';
 
 type RowProps = { monitor: Monitor; incident: Incident | undefined; history: ReadonlySignal<History | null>; isAtCursor: boolean; onFocus: () => void };
@@ -19,7 +20,8 @@ const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint'
 export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: RowProps) {
   const link = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
-    if (isAtCursor) link.current?.focus({ preventScroll: true });
+    // Who writes keeps the keyboard, wherever the row comes to be.
+    if (isAtCursor && !isWriting(document.activeElement)) link.current?.focus({ preventScroll: true });
   }, [isAtCursor]);
   const days = useComputed<UptimeDays | null>(() => history.value && { firstDay: history.value.first_day, uptime: history.value.daily_uptime });
   const { daily_uptime: _, ...past } = history.value ?? { daily_uptime: null, uptime_percent: null, hourly_latency_ms: null };

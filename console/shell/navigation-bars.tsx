@@ -1,0 +1,113 @@
+import { liveState } from '../client/live.ts';
+import { signedIn } from '../client/session-state.ts';
+import { Icon } from '../parts/icon.tsx';
+import { PATHS } from '../paths.ts';
+import { Mark } from './mark.tsx';
+import type { NavigationItem } from './navigation.ts';
+
+/** On a phone the navigation has room for so many places; the rest is one tap further. */
+const PHONE_PLACES = 4;
+
+type NavigationProps = { items: readonly NavigationItem[]; isAt: (item: NavigationItem) => boolean };
+
+/** The places beside the page, where there is room. */
+export function SideNavigation({ items, isAt }: NavigationProps) {
+  const { user } = signedIn();
+  return (
+    <nav aria-label="Main" class="hidden w-52 shrink-0 flex-col border-r border-line bg-surface px-2.5 py-4 md:flex print:hidden">
+      <a href={PATHS.overview} class="mb-5 flex items-center gap-2 rounded-md px-2 text-ink">
+        <Mark />
+        <span class="heading text-[1.0625rem]">Spotcheck</span>
+      </a>
+      <ul class="flex flex-1 flex-col gap-0.5 overflow-y-auto">
+        {items.map((item) => (
+          <li key={item.page}>
+            <a
+              href={item.href}
+              aria-current={isAt(item) ? 'page' : undefined}
+              class={`flex items-center gap-2.5 rounded-md px-2 py-1.5 text-sm ${isAt(item) ? 'bg-accent-tint font-medium text-accent' : 'text-soft hover:bg-hover hover:text-ink'}`}
+            >
+              <Icon name={item.icon} class="size-[1.125rem]" />
+              {item.label}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <LiveSign />
+      <button type="button" popovertarget="account" class="account-button mt-1.5 flex items-center gap-2 rounded-md px-2 py-1.5 text-left text-sm hover:bg-hover">
+        <Initial name={user.name === '' ? user.email : user.name} />
+        <span class="clipped min-w-0 flex-1">{user.name === '' ? user.email : user.name}</span>
+        <Icon name="more" class="size-4 text-soft" />
+      </button>
+    </nav>
+  );
+}
+
+/** The places below the page, within reach of a thumb. */
+export function PhoneNavigation({ items, isAt }: NavigationProps) {
+  const shown = items.slice(0, PHONE_PLACES);
+  const hidden = items.slice(PHONE_PLACES);
+  const look = (isCurrent: boolean) => `flex h-14 w-full flex-col items-center justify-center gap-0.5 text-2xs ${isCurrent ? 'font-medium text-accent' : 'text-soft'}`;
+  return (
+    <nav aria-label="Main" class="shrink-0 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden print:hidden">
+      <ul class="flex">
+        {shown.map((item) => (
+          <li key={item.page} class="flex-1">
+            <a href={item.href} aria-current={isAt(item) ? 'page' : undefined} class={look(isAt(item))}>
+              <Icon name={item.icon} class="size-5" />
+              {item.label}
+            </a>
+          </li>
+        ))}
+        {hidden.length > 0 && (
+          <li class="flex-1">
+            <button type="button" popovertarget="more-places" class={look(hidden.some(isAt))}>
+              <Icon name="more" class="size-5" />
+              More
+            </button>
+            <div id="more-places" popover="auto" class="phone-menu m-0 w-52 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl">
+              {hidden.map((item) => (
+                <a key={item.page} href={item.href} aria-current={isAt(item) ? 'page' : undefined} class="flex items-center gap-2.5 rounded-md px-2.5 py-2.5 text-sm" onClick={(event) => event.currentTarget.closest<HTMLElement>('[popover]')?.hidePopover()}>
+                  <Icon name={item.icon} class="size-[1.125rem] text-soft" />
+                  {item.label}
+                </a>
+              ))}
+            </div>
+          </li>
+        )}
+        <li class="flex-1">
+          <button type="button" popovertarget="account" class={look(false)}>
+            <Icon name="person" class="size-5" />
+            Account
+          </button>
+        </li>
+      </ul>
+    </nav>
+  );
+}
+
+const LIVE_TEXTS = {
+  connecting: { dot: 'bg-pending-fill', text: 'Connecting' },
+  live: { dot: 'bg-up-fill', text: 'Live' },
+  polling: { dot: 'bg-pending-fill', text: 'Every 10 s' },
+  away: { dot: 'bg-down-fill', text: 'No connection' },
+} as const;
+
+/** Whether what is shown is what is. */
+function LiveSign() {
+  const { dot, text } = LIVE_TEXTS[liveState.value];
+  return (
+    <div class="flex items-center gap-2 px-2 text-xs text-soft" role="status">
+      <span class={`size-2 rounded-full ${dot}`} />
+      {text}
+    </div>
+  );
+}
+
+function Initial({ name }: { name: string }) {
+  return (
+    <span class="grid size-6 shrink-0 place-items-center rounded-full bg-accent-tint text-xs font-semibold uppercase text-accent" aria-hidden="true">
+      {name.charAt(0)}
+    </span>
+  );
+}
