@@ -1,3 +1,5 @@
+import { capitalise } from './capitalise.ts';
+
 /** What the API answered instead of what was asked for; `status` is 0 where no answer came. */
 export class Failure extends Error {
   readonly status: number;
@@ -38,8 +40,4 @@ export function problemsByField(error: unknown, fields: readonly string[]): { by
     else byField[field] = byField[field] === undefined ? capitalise(sentence) : `${byField[field]}; ${sentence}`;
   }
   return { byField, rest: rest.length === 0 ? null : capitalise(rest.join('; ')) };
-}
-
-function capitalise(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

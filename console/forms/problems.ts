@@ -1,3 +1,4 @@
+import { capitalise } from '../client/capitalise.ts';
 import { Failure, sentenceOf } from '../client/failure.ts';
 import { headerField } from './headers.ts';
 import type { Draft } from './monitor-draft.ts';
@@ -78,8 +79,4 @@ function isPartOf(subject: string, name: string): boolean {
 function withRequest(error: unknown): string {
   const id = error instanceof Failure ? error.requestId : null;
   return id === null ? sentenceOf(error) : `${sentenceOf(error)} (request ${id})`;
-}
-
-function capitalise(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals';
 import { api } from '../client/api.ts';
-import { Failure, sentenceOf } from '../client/failure.ts';
+import { Failure } from '../client/failure.ts';
 import { useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
-import { Button, ButtonLink } from '../parts/button.tsx';
-import { Empty } from '../parts/empty.tsx';
+import { Button } from '../parts/button.tsx';
+import { useDeed } from '../parts/deed.ts';
+import { EmptyPage } from '../parts/empty-page.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
@@ -66,41 +66,30 @@ function Lead({ channel }: { channel: Channel }) {
 }
 
 function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<void> }) {
-  const isTesting = useSignal(false);
-  const isSwitching = useSignal(false);
+  const testing = useDeed();
+  const switching = useDeed();
   const path = { id: channel.id };
-  const test = async () => {
-    if (isTesting.value) return;
-    isTesting.value = true;
-    try {
+  const test = () =>
+    testing.run(async () => {
       const { status_code: status, duration_ms: duration } = await api.post('/channels/{id}/test', { path });
       toast(`The test arrived${status === null ? '' : `: answered with ${status}`} in ${duration} ms`);
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isTesting.value = false;
-  };
-  const turn = async (enabled: boolean) => {
-    isSwitching.value = true;
-    try {
+    });
+  const turn = (enabled: boolean) =>
+    switching.run(async () => {
       await api.patch('/channels/{id}', { path, body: { enabled } });
       await reload();
       toast(enabled ? 'Switched on: alerts go there again' : 'Switched off: no alert goes there');
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isSwitching.value = false;
-  };
+    });
   const isConnected = channel.status === 'connected';
   useShortcut('t', 'Send a test', () => isConnected && void test());
   return (
     <>
       {isConnected && (
-        <Button busy={isTesting.value} onClick={() => void test()}>
+        <Button busy={testing.isBusy.value} onClick={() => void test()}>
           Send a test
         </Button>
       )}
-      <Button busy={isSwitching.value} icon={channel.enabled ? 'pause' : 'play'} onClick={() => void turn(!channel.enabled)}>
+      <Button busy={switching.isBusy.value} icon={channel.enabled ? 'pause' : 'play'} onClick={() => void turn(!channel.enabled)}>
         {channel.enabled ? 'Switch off' : 'Switch on'}
       </Button>
     </>
@@ -141,10 +130,8 @@ function remedyOf(type: Channel['type'], wasConnected: boolean): string {
 
 function Missing() {
   return (
-    <Page title="Channel" back={BACK}>
-      <Empty icon="channels" title="There is no such channel" action={<ButtonLink href={PATHS.channels}>All channels</ButtonLink>}>
-        It was deleted, belongs to another account, or its address is not complete.
-      </Empty>
-    </Page>
+    <EmptyPage title="Channel" back={BACK} icon="channels" heading="There is no such channel">
+      It was deleted, belongs to another account, or its address is not complete.
+    </EmptyPage>
   );
 }

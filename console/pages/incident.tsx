@@ -1,11 +1,11 @@
 import { api, type Schemas } from '../client/api.ts';
-import { Failure, sentenceOf } from '../client/failure.ts';
+import { Failure } from '../client/failure.ts';
 import { monitors } from '../client/live.ts';
 import { usePoll, useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
-import { useSignal } from '@preact/signals';
 import { Button, ButtonLink } from '../parts/button.tsx';
-import { Empty } from '../parts/empty.tsx';
+import { useDeed } from '../parts/deed.ts';
+import { EmptyPage } from '../parts/empty-page.tsx';
 import { Loaded, useLoad, type Load } from '../parts/load.tsx';
 import { Outdated } from '../parts/outdated.tsx';
 import { Page, Section } from '../parts/page.tsx';
@@ -77,28 +77,22 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
 }
 
 function Actions({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
-  const isBusy = useSignal(false);
+  const deed = useDeed();
   const isAcknowledged = incident.acknowledged_at !== null;
-  const change = async () => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    try {
+  const change = () =>
+    deed.run(async () => {
       const options = { path: { id: incident.id } };
       await (isAcknowledged ? api.delete('/incidents/{id}/acknowledge', options) : api.post('/incidents/{id}/acknowledge', options));
       await reload();
       toast(isAcknowledged ? 'Taken back: nobody looks after it' : 'Acknowledged: others see that you look after it');
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
-  };
+    });
   const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
   useShortcut('a', isAcknowledged ? 'Take the acknowledgement back' : 'Acknowledge', () => canWrite() && void change());
   return (
     <>
       {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>Monitor</ButtonLink>}
       {canWrite() && (
-        <Button tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'} icon={isAcknowledged ? 'close' : 'check'} busy={isBusy.value} onClick={() => void change()}>
+        <Button tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'} icon={isAcknowledged ? 'close' : 'check'} busy={deed.isBusy.value} onClick={() => void change()}>
           {isAcknowledged ? 'Take back' : 'Acknowledge'}
         </Button>
       )}
@@ -112,10 +106,8 @@ function Cut() {
 
 function Missing() {
   return (
-    <Page title="Incident" back={BACK}>
-      <Empty icon="incidents" title="There is no such incident" action={<ButtonLink href={PATHS.incidents}>All incidents</ButtonLink>}>
-        It belongs to another account, or its address is not complete.
-      </Empty>
-    </Page>
+    <EmptyPage title="Incident" back={BACK} icon="incidents" heading="There is no such incident">
+      It belongs to another account, or its address is not complete.
+    </EmptyPage>
   );
 }

@@ -4,7 +4,7 @@ import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts
 import { MIN_INTERVAL, withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
 import { TYPES } from '../forms/words.ts';
 import type { PageProps } from '../page-props.ts';
-import { Empty } from '../parts/empty.tsx';
+import { LookOnly } from '../parts/empty-page.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
 import { PATHS } from '../paths.ts';
@@ -20,13 +20,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
     },
     [id],
   );
-  if (!canWrite()) {
-    return (
-      <Empty icon="monitors" title="You may look, not change">
-        An owner of this account can make you an editor.
-      </Empty>
-    );
-  }
+  if (!canWrite()) return <LookOnly title={id === undefined ? 'New monitor' : 'Edit monitor'} back={{ label: 'Monitors', href: PATHS.monitors }} icon="monitors" who={id === undefined ? 'make monitors' : 'change monitors'} />;
   const monitor = load.value.value?.monitor ?? null;
   const back = id === undefined ? { label: 'Monitors', href: PATHS.monitors } : { label: monitor?.name ?? 'Monitor', href: `/monitors/${id}` };
   return (

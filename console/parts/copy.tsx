@@ -1,28 +1,55 @@
-import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { useSignal, type ReadonlySignal } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 
-/** Something to take along, such as a command or a token, and a button that copies it. */
-export function CopyText({ text, label }: { text: string; label: string }) {
+/** Said so long that it was copied, in milliseconds. */
+const SAID_MS = 2000;
+
+/** Copies a text; `box` is where it stands, to be marked where there is no clipboard. */
+export type Copying<E extends HTMLElement> = { box: RefObject<E | null>; isCopied: ReadonlySignal<boolean>; copy: () => void };
+
+/** A text to take along, and whether that was done a moment ago. */
+export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
+  const box = useRef<E>(null);
   const isCopied = useSignal(false);
-  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    isCopied.value = false;
+  }, [text]);
   const copy = async () => {
-    // Without https there is no clipboard: then it is marked, to be copied by hand.
-    if (!window.isSecureContext) return box.current === null ? undefined : window.getSelection()?.selectAllChildren(box.current);
-    await navigator.clipboard.writeText(text);
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Without https there is no clipboard, and people may have forbidden it: then it is marked, to be copied by hand.
+      if (box.current !== null) window.getSelection()?.selectAllChildren(box.current);
+      return;
+    }
     isCopied.value = true;
     setTimeout(() => {
       isCopied.value = false;
-    }, 2000);
+    }, SAID_MS);
   };
+  return { box, isCopied, copy: () => void copy() };
+}
+
+/** The button of what can be copied. */
+export function CopyButton({ copying: { isCopied, copy }, ...look }: { copying: Pick<Copying<HTMLElement>, 'isCopied' | 'copy'>; size?: 'small' | 'normal'; tone?: 'plain' | 'quiet'; class?: string }) {
+  return (
+    <Button {...look} icon={isCopied.value ? 'check' : 'copy'} onClick={copy}>
+      {isCopied.value ? 'Copied' : 'Copy'}
+    </Button>
+  );
+}
+
+/** Something to take along, such as a command or a token, and a button that copies it. */
+export function CopyText({ text, label }: { text: string; label: string }) {
+  const copying = useCopy<HTMLElement>(text);
   return (
     <div class="flex items-stretch gap-2">
-      <code ref={box} class="min-w-0 flex-1 select-all overflow-x-auto whitespace-pre rounded-md border border-line bg-sunken px-3 py-2 font-mono text-[0.8125rem]" tabIndex={0} aria-label={label}>
+      <code ref={copying.box} class="min-w-0 flex-1 select-all overflow-x-auto whitespace-pre rounded-md border border-line bg-sunken px-3 py-2 font-mono text-[0.8125rem]" tabIndex={0} role="group" aria-label={label}>
         {text}
       </code>
-      <Button icon={isCopied.value ? 'check' : 'copy'} onClick={() => void copy()} class="h-auto">
-        {isCopied.value ? 'Copied' : 'Copy'}
-      </Button>
+      <CopyButton copying={copying} class="h-auto" />
     </div>
   );
 }

@@ -3,8 +3,7 @@ import { useId } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 const INPUT =
-  'w-full rounded-md border bg-surface px-3 text-ink placeholder:text-soft/80 disabled:opacity-60 focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-focus';
-const EDGE = { good: 'border-line-strong', bad: 'border-down' } as const;
+  'w-full min-w-0 rounded-md border bg-surface px-3 text-ink placeholder:text-soft/80 disabled:opacity-60 focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-focus';
 
 type Common = {
   label: string;
@@ -55,7 +54,7 @@ export function TextField({ label, value, onValue, hint, error, hideLabel, class
   // Preact's types have a shape for each type of input, and none for what is one of several.
   return (
     <Field {...{ label, hint, error }} {...(hideLabel !== undefined && { hideLabel })} {...(extra !== undefined && { class: extra })}>
-      {(input) => <input {...rest} {...input} type={type as 'text'} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${INPUT} h-9 ${edge(input)}`} />}
+      {(input) => <input {...rest} {...input} type={type as 'text'} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} h-9`} />}
     </Field>
   );
 }
@@ -64,7 +63,7 @@ export function TextField({ label, value, onValue, hint, error, hideLabel, class
 export function TextArea({ label, value, onValue, hint, error, hideLabel, class: extra, mono = false, ...rest }: Common & { mono?: boolean } & Omit<TextareaHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
   return (
     <Field {...{ label, hint, error }} {...(hideLabel !== undefined && { hideLabel })} {...(extra !== undefined && { class: extra })}>
-      {(input) => <textarea rows={4} {...rest} {...input} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${INPUT} min-h-20 py-2 ${mono ? 'font-mono text-[0.8125rem]' : ''} ${edge(input)}`} />}
+      {(input) => <textarea rows={4} {...rest} {...input} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} min-h-20 py-2 ${mono ? 'font-mono text-[0.8125rem]' : ''}`} />}
     </Field>
   );
 }
@@ -75,7 +74,7 @@ export function SelectField({ label, value, onValue, hint, error, hideLabel, cla
     <Field {...{ label, hint, error }} {...(hideLabel !== undefined && { hideLabel })} {...(extra !== undefined && { class: extra })}>
       {(input) => (
         <span class="relative block">
-          <select {...rest} {...input} value={value} onChange={(event) => onValue(event.currentTarget.value)} class={`${INPUT} h-9 appearance-none pr-8 ${edge(input)}`}>
+          <select {...rest} {...input} value={value} onChange={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} h-9 appearance-none pr-8`}>
             {options.map((option) => (
               <option key={option.value} value={option.value}>
                 {option.label}
@@ -100,6 +99,7 @@ export function CheckField({ label, checked, onChecked, hint, error, disabled = 
         checked={checked}
         disabled={disabled}
         aria-describedby={`${id}-note`}
+        aria-invalid={Boolean(error)}
         onChange={(event) => onChecked(event.currentTarget.checked)}
         class="mt-0.5 size-[1.125rem] shrink-0 accent-accent"
       />
@@ -125,6 +125,7 @@ export function FormError({ text }: { text: string | null }) {
   );
 }
 
-function edge(input: { 'aria-invalid': boolean }): string {
-  return input['aria-invalid'] ? EDGE.bad : EDGE.good;
+/** How what is filled in looks, for kinds of input that have no part of their own. */
+export function inputLook({ 'aria-invalid': isWrong = false }: { 'aria-invalid'?: boolean }): string {
+  return `${INPUT} ${isWrong ? 'border-down' : 'border-line-strong'}`;
 }

@@ -1,18 +1,21 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
-import { askBeforeLeaving, navigate } from '../shell/router.ts';
+import { useRef } from 'preact/hooks';
+import { navigate } from '../shell/router.ts';
 import { Button } from './button.tsx';
-import { confirm } from './dialog.tsx';
+import { confirm, Dialog } from './dialog.tsx';
+import { useLeaveQuestion } from './leaving.ts';
 
-/** Something that is shown once, and the button that says that it was kept, which leads to `href`; who leaves otherwise is asked with `title` and `text`. */
-export function Kept({ title, text, href, children }: { title: string; text: string; href: string; children: ComponentChildren }) {
-  const letGo = useRef<() => void>(() => undefined);
-  useEffect(() => {
-    letGo.current = askBeforeLeaving(() => confirm({ title, text, action: 'I have kept it', tone: 'primary' }));
-    return letGo.current;
-  }, []);
+/** What is asked of who leaves something that is shown once: `question` and `text`, with `action` for an answer. */
+type Once = { question: string; text: string; action?: string; children: ComponentChildren };
+
+const KEPT = 'I have kept it';
+
+/** Something that is shown once, and the button that says that it was kept, which leads to `href`; who leaves otherwise is asked. */
+export function Kept({ question, text, action = KEPT, href, children }: Once & { href: string }) {
+  const isKept = useRef(false);
+  useLeaveQuestion({ isAsked: true, isFree: () => isKept.current, ask: () => askWhetherKept({ question, text, action }) });
   const go = () => {
-    letGo.current();
+    isKept.current = true;
     navigate(href, { replace: true });
   };
   return (
@@ -20,9 +23,33 @@ export function Kept({ title, text, href, children }: { title: string; text: str
       {children}
       <div class="mt-6">
         <Button tone="primary" onClick={go}>
-          I have kept it
+          {action}
         </Button>
       </div>
     </div>
   );
+}
+
+/** The same over the page: Escape, the cross and the dark around it ask as well, for what is gone by a slip is gone for good. */
+export function KeptDialog({ title, question, text, action = KEPT, onClose, children }: Once & { title: string; onClose: () => void }) {
+  const ask = () => askWhetherKept({ question, text, action });
+  useLeaveQuestion({ isAsked: true, isFree: () => false, ask });
+  return (
+    <Dialog
+      title={title}
+      wide
+      onClose={() => void ask().then((isKept) => isKept && onClose())}
+      actions={
+        <Button tone="primary" onClick={onClose}>
+          {action}
+        </Button>
+      }
+    >
+      {children}
+    </Dialog>
+  );
+}
+
+function askWhetherKept({ question, text, action }: Required<Omit<Once, 'children'>>): Promise<boolean> {
+  return confirm({ title: question, text, action, tone: 'primary' });
 }

@@ -1,8 +1,6 @@
 import type { Schemas } from '../client/api.ts';
 import { formatLatency } from '../parts/time.tsx';
 import { lineColour } from './colours.ts';
-// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
-import './plot.css';
 
 type Phases = Schemas['PhasesMs'];
 

@@ -107,7 +107,7 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
 /** Reads it, says so, and writes a note, by keyboard where that is quicker. */
 async function takeItOn(t: ExecutionContext, { page }: Story): Promise<void> {
   const evidence = page.getByRole('article');
-  t.regex((await evidence.textContent()) ?? '', /local.*HTTP 503.*status_503.*HTTP 503 instead of 2xx.*First byte.*headers.*ok/s);
+  t.regex((await evidence.textContent()) ?? '', /local.*HTTP 503.*status_503.*HTTP 503 instead of 2xx.*Wait.*connection: close.*ok/s);
   await page.getByRole('row', { name: /On call.*Down.*Delivered/ }).waitFor();
   await page.keyboard.press('a');
   await page.getByRole('button', { name: 'Take back' }).waitFor();

@@ -96,7 +96,7 @@ test.serial('an invitation is handed over as a link, and who comes by it has the
   await page.getByLabel('E-mail').fill('grace@example.org');
   await page.keyboard.press('Enter');
   const link = await copied(page, 'Link of the invitation');
-  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: 'I have kept it' }).click();
   await page.getByRole('row').filter({ hasText: 'grace@example.org' }).getByText('Editor').waitFor();
 
   const guest = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });

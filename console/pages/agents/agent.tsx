@@ -1,12 +1,12 @@
-import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { api } from '../../client/api.ts';
-import { Failure, sentenceOf } from '../../client/failure.ts';
+import { Failure } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { Button, ButtonLink } from '../../parts/button.tsx';
+import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { useDeed } from '../../parts/deed.ts';
+import { EmptyPage } from '../../parts/empty-page.tsx';
+import { Fact } from '../../parts/fact.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Outdated } from '../../parts/outdated.tsx';
 import { Card, Page, Section } from '../../parts/page.tsx';
@@ -73,31 +73,18 @@ function Facts({ agent }: { agent: Agent }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div class="min-w-0">
-      <dt class="text-xs text-soft">{name}</dt>
-      <dd class="break-words">{children}</dd>
-    </div>
-  );
-}
-
 function DeleteAgent({ agent }: { agent: Agent }) {
-  const isBusy = useSignal(false);
+  const deed = useDeed();
   const remove = async () => {
     if (!(await confirm({ title: `Delete ${agent.name}?`, text: 'Its token stops working at once, and what only it could reach is not checked any more.', action: 'Delete agent' }))) return;
-    isBusy.value = true;
-    try {
+    await deed.run(async () => {
       await api.delete('/agents/{id}', { path: { id: agent.id } });
       toast(`${agent.name} is deleted`);
       navigate(PATHS.agents, { replace: true });
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-      isBusy.value = false;
-    }
+    });
   };
   return (
-    <Button tone="danger" icon="trash" busy={isBusy.value} onClick={() => void remove()}>
+    <Button tone="danger" icon="trash" busy={deed.isBusy.value} onClick={() => void remove()}>
       Delete agent
     </Button>
   );
@@ -105,10 +92,8 @@ function DeleteAgent({ agent }: { agent: Agent }) {
 
 function Missing() {
   return (
-    <Page title="Agent" back={BACK}>
-      <Empty icon="agents" title="There is no such agent" action={<ButtonLink href={PATHS.agents}>All agents</ButtonLink>}>
-        It was deleted, belongs to another account, or its address is not complete.
-      </Empty>
-    </Page>
+    <EmptyPage title="Agent" back={BACK} icon="agents" heading="There is no such agent">
+      It was deleted, belongs to another account, or its address is not complete.
+    </EmptyPage>
   );
 }

@@ -4,8 +4,8 @@ import { api, type Schemas } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { Button, ButtonLink, Spinner } from '../../parts/button.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { Button, Spinner } from '../../parts/button.tsx';
+import { LookOnly } from '../../parts/empty-page.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Kept } from '../../parts/kept.tsx';
@@ -23,15 +23,7 @@ const POLL_MS = 5000;
 /** Makes an agent, shows once what starts it, and waits for its first check-in. */
 export function AgentNewPage() {
   const created = useSignal<Created | null>(null);
-  if (!canWrite()) {
-    return (
-      <Page title="New agent" back={BACK}>
-        <Empty icon="agents" title="You may only look" action={<ButtonLink href={PATHS.agents}>All agents</ButtonLink>}>
-          Owners and editors of the account make agents.
-        </Empty>
-      </Page>
-    );
-  }
+  if (!canWrite()) return <LookOnly title="New agent" back={BACK} icon="agents" who="make agents" />;
   if (created.value !== null) return <Made agent={created.value} />;
   return (
     <Page title="New agent" back={BACK} lead="A place of your own that checks what only it can reach.">
@@ -87,7 +79,7 @@ function Made({ agent }: { agent: Created }) {
   usePoll(load, !isThere, POLL_MS);
   return (
     <Page title={agent.name} back={BACK} lead="It is made. Start it where it is to check from.">
-      <Kept title="Have you kept the command?" text="Its token is never shown again. Without it the agent needs a new one." href={`/agents/${agent.id}`}>
+      <Kept question="Have you kept the command?" text="Its token is never shown again. Without it the agent needs a new one." href={`/agents/${agent.id}`}>
         <AgentCommand command={agent.install_command} token={agent.token} />
         <p class={`mt-6 flex items-center gap-2.5 text-sm ${isThere ? 'text-up' : 'text-soft'}`} role="status">
           {isThere ? <Icon name="check" class="size-4" /> : <Spinner />}

@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
 import { usePoll } from '../../client/reload.ts';
@@ -6,11 +5,12 @@ import { canWrite } from '../../client/session-state.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { FormError } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { formatDateTime, formatLatency, Moment } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
 import { EVENTS, OutcomeBadge } from '../channels/delivery-words.tsx';
 import type { Channel } from '../channels/types.tsx';
+import { useTask } from '../../parts/task.ts';
 
 type Delivery = Schemas['DeliveryDetail'];
 type Attempt = Schemas['DeliveryAttempt'];
@@ -28,21 +28,15 @@ type DialogProps = { id: string; channel: Channel; onClose: () => void; onChange
 /** One delivery: every attempt with what was answered, the message itself, and a way to send it again. */
 export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps) {
   const load = useLoad((signal) => api.get('/deliveries/{id}', { path: { id }, signal }), [id]);
-  const isBusy = useSignal(false);
+  const task = useTask();
   const { value: delivery } = load.value;
   const isPending = delivery?.outcome === 'pending';
   usePoll(load, isPending, POLL_MS);
-  const redeliver = async () => {
-    isBusy.value = true;
-    try {
+  const redeliver = () =>
+    task.run(async () => {
       await api.post('/deliveries/{id}/redeliver', { path: { id } });
       await Promise.all([load.reload(), onChanged()]);
-      toast('It is sent again');
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
-  };
+    });
   const canSend = canWrite() && delivery !== null && channel.enabled && channel.status === 'connected';
   return (
     <Dialog
@@ -52,7 +46,7 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
       actions={
         <>
           {canSend && (
-            <Button icon="retry" busy={isBusy.value} disabled={isPending} onClick={() => void redeliver()}>
+            <Button icon="retry" busy={task.isBusy.value} disabled={isPending} onClick={() => void redeliver()}>
               Send again
             </Button>
           )}
@@ -63,6 +57,12 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
       <Loaded load={load} height="h-40">
         {(loaded) => <Shown delivery={loaded} />}
       </Loaded>
+      {/* A dialog covers what is told at the edge of the page. */}
+      {task.error.value !== null && (
+        <div class="mt-4">
+          <FormError text={sentenceOf(task.error.value)} />
+        </div>
+      )}
     </Dialog>
   );
 }

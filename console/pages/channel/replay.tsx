@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Field, FormError, SelectField } from '../../parts/field.tsx';
+import { Field, inputLook, SelectField } from '../../parts/field.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 const HOUR = 3600;
@@ -39,28 +38,14 @@ export function ReplayDialog({ channelId, onClose, onDone }: { channelId: string
   };
   const { byField, rest } = problemsByField(error.value, ['since']);
   return (
-    <Dialog
-      title="Send what failed again"
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button tone="primary" busy={isBusy.value} disabled={isOwnMoment && moment.value === ''} onClick={() => void replay()}>
-            Send again
-          </Button>
-        </>
-      }
-    >
-      <div class="flex flex-col gap-4">
-        <p class="text-sm text-soft">Every delivery that failed goes out once more, the oldest first, under its old id: a receiver that knows it already can tell.</p>
-        <SelectField label="Of" options={SPANS} value={span.value} onValue={(value) => (span.value = value)} error={isOwnMoment ? null : byField['since']} />
-        {isOwnMoment && (
-          <Field label="Since" hint="In your own time." error={byField['since']}>
-            {(input) => <input {...input} type="datetime-local" value={moment.value} onInput={(event) => (moment.value = event.currentTarget.value)} class="h-9 rounded-md border border-line-strong bg-surface px-3 text-ink" />}
-          </Field>
-        )}
-        <FormError text={rest} />
-      </div>
-    </Dialog>
+    <FormDialog title="Send what failed again" action="Send again" isBusy={isBusy.value} canSubmit={!isOwnMoment || moment.value !== ''} error={rest} onSubmit={() => void replay()} onClose={onClose}>
+      <p class="text-sm text-soft">Every delivery that failed goes out once more, the oldest first, under its old id: a receiver that knows it already can tell.</p>
+      <SelectField label="Of" options={SPANS} value={span.value} onValue={(value) => (span.value = value)} error={isOwnMoment ? null : byField['since']} />
+      {isOwnMoment && (
+        <Field label="Since" hint="In your own time." error={byField['since']}>
+          {(input) => <input {...input} type="datetime-local" value={moment.value} onInput={(event) => (moment.value = event.currentTarget.value)} class={`${inputLook(input)} h-9`} />}
+        </Field>
+      )}
+    </FormDialog>
   );
 }

@@ -1,10 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { problemsByField, sentenceOf } from '../../client/failure.ts';
+import { problemsByField } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Button } from '../../parts/button.tsx';
-import { confirm, Dialog } from '../../parts/dialog.tsx';
+import { useDeed } from '../../parts/deed.ts';
+import { confirm } from '../../parts/dialog.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
+import { KeptDialog } from '../../parts/kept.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -95,60 +97,38 @@ function Facts({ channel }: { channel: Channel }) {
 
 function RotateSecret({ channel }: { channel: Channel }) {
   const secret = useSignal<string | null>(null);
-  const isBusy = useSignal(false);
+  const deed = useDeed();
   const rotate = async () => {
     const text = 'The new secret signs at once. The present one signs as well for 24 hours, so that your receiver has time to learn the new one.';
     if (!(await confirm({ title: 'Change the signing secret?', text, action: 'Change secret', tone: 'primary' }))) return;
-    isBusy.value = true;
-    try {
-      secret.value = (await api.post('/channels/{id}/rotate-secret', { path: { id: channel.id } })).signing_secret;
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
-  };
-  const close = () => {
-    secret.value = null;
+    await deed.run(async () => void (secret.value = (await api.post('/channels/{id}/rotate-secret', { path: { id: channel.id } })).signing_secret));
   };
   return (
     <>
-      <Button size="small" icon="key" busy={isBusy.value} onClick={() => void rotate()}>
+      <Button size="small" icon="key" busy={deed.isBusy.value} onClick={() => void rotate()}>
         Change secret
       </Button>
       {secret.value !== null && (
-        <Dialog
-          title="The new signing secret"
-          wide
-          onClose={close}
-          actions={
-            <Button tone="primary" onClick={close}>
-              I have kept it
-            </Button>
-          }
-        >
+        <KeptDialog title="The new signing secret" question="Have you kept the secret?" text="It is never shown again. Without it your receiver cannot tell who calls once the old one ends." onClose={() => (secret.value = null)}>
           <SigningSecret secret={secret.value} />
-        </Dialog>
+        </KeptDialog>
       )}
     </>
   );
 }
 
 function DeleteChannel({ channel }: { channel: Channel }) {
-  const isBusy = useSignal(false);
+  const deed = useDeed();
   const remove = async () => {
     if (!(await confirm({ title: `Delete ${channel.name}?`, text: 'No further alert goes there. It cannot be brought back: connecting it again makes another channel.', action: 'Delete channel' }))) return;
-    isBusy.value = true;
-    try {
+    await deed.run(async () => {
       await api.delete('/channels/{id}', { path: { id: channel.id } });
       toast(`${channel.name} is deleted`);
       navigate(PATHS.channels, { replace: true });
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-      isBusy.value = false;
-    }
+    });
   };
   return (
-    <Button tone="danger" icon="trash" busy={isBusy.value} onClick={() => void remove()}>
+    <Button tone="danger" icon="trash" busy={deed.isBusy.value} onClick={() => void remove()}>
       Delete channel
     </Button>
   );

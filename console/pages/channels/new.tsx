@@ -5,36 +5,28 @@ import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
+import { LookOnly } from '../../parts/empty-page.tsx';
 import { CheckField, FormError, TextField } from '../../parts/field.tsx';
 import { Kept } from '../../parts/kept.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { PATHS } from '../../paths.ts';
 import type { PageProps } from '../../page-props.ts';
-import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './connect.tsx';
 import { Routing, type Route } from './routing.tsx';
 import { SigningSecret } from './signing-secret.tsx';
+import { TypeChoice, TYPE_ORDER } from './type-choice.tsx';
 import { TYPES, type ChannelType } from './types.tsx';
 
 type Created = Schemas['ChannelCreateResult'];
 
 const BACK = { label: 'Channels', href: PATHS.channels };
-const ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack'];
 const FIELDS = ['name', 'url', 'all_monitors', 'monitor_ids', 'reports'];
 
 /** Makes a channel, and shows what is shown once: the secret of a webhook, the link of a chat. */
 export function ChannelNewPage({ query }: PageProps) {
   const created = useSignal<{ type: ChannelType; name: string; result: Created } | null>(null);
-  const type = ORDER.find((each) => each === query['type']) ?? 'webhook';
-  if (!canWrite()) {
-    return (
-      <Page title="New channel" back={BACK}>
-        <Empty icon="channels" title="You may only look" action={<ButtonLink href={PATHS.channels}>All channels</ButtonLink>}>
-          Owners and editors of the account make channels.
-        </Empty>
-      </Page>
-    );
-  }
+  const type = TYPE_ORDER.find((each) => each === query['type']) ?? 'webhook';
+  if (!canWrite()) return <LookOnly title="New channel" back={BACK} icon="channels" who="make channels" />;
   if (created.value !== null) return <Made {...created.value} />;
   return (
     <Page title="New channel" back={BACK}>
@@ -43,23 +35,6 @@ export function ChannelNewPage({ query }: PageProps) {
         {type === 'webhook' || signedIn().chats[type] ? <Form type={type} onCreated={(name, result) => (created.value = { type, name, result })} /> : <NotSetUp type={type} />}
       </div>
     </Page>
-  );
-}
-
-function TypeChoice({ type }: { type: ChannelType }) {
-  return (
-    <fieldset class="mb-5 grid gap-2 sm:grid-cols-3">
-      <legend class="sr-only">Type</legend>
-      {ORDER.map((each) => (
-        <label key={each} class={`flex gap-2.5 rounded-xl border p-3 hover:bg-hover has-focus-visible:outline-2 has-focus-visible:outline-focus ${each === type ? 'border-accent bg-accent-tint' : 'border-line bg-surface'}`}>
-          <input type="radio" name="type" checked={each === type} onChange={() => setQuery({ type: each })} class="mt-0.5 size-[1.125rem] shrink-0 accent-accent" />
-          <span class="text-sm font-medium">
-            {TYPES[each].label}
-            <span class="block text-[0.8125rem] font-normal text-soft">{TYPES[each].text}</span>
-          </span>
-        </label>
-      ))}
-    </fieldset>
   );
 }
 
@@ -172,7 +147,7 @@ function Made({ type, name, result }: { type: ChannelType; name: string; result:
   }
   return (
     <Page title={`${name} is connected`} back={BACK} lead="The test arrived. Alerts go there from now on.">
-      <Kept title="Have you kept the secret?" text="It is never shown again. Without it your receiver cannot tell who calls, until you change it for another." href={`/channels/${result.id}`}>
+      <Kept question="Have you kept the secret?" text="It is never shown again. Without it your receiver cannot tell who calls, until you change it for another." href={`/channels/${result.id}`}>
         {result.signing_secret !== undefined && <SigningSecret secret={result.signing_secret} />}
       </Kept>
     </Page>

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
-import { toast } from '../../parts/toast.tsx';
+import { CopyButton, useCopy } from '../../parts/copy.tsx';
 import go from '../../samples/verify.go?raw';
 // oxlint-disable-next-line import/default -- `?raw` gives the file's text, whatever it exports.
 import node from '../../samples/verify.mjs?raw';
@@ -16,23 +15,14 @@ const CHOICES = (Object.keys(SAMPLES) as Language[]).map((value) => ({ value, la
 export function SampleCode() {
   const language = useSignal<Language>('node');
   const { label, code } = SAMPLES[language.value];
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(code);
-      toast('Copied');
-    } catch {
-      toast('The browser does not let this page copy: mark the text instead', 'bad');
-    }
-  };
+  const copying = useCopy<HTMLPreElement>(code);
   return (
     <div>
       <div class="flex flex-wrap items-center justify-between gap-2">
         <Choices label="Language" choices={CHOICES} value={language.value} onValue={(value) => (language.value = value)} />
-        <Button size="small" icon="copy" onClick={() => void copy()}>
-          Copy
-        </Button>
+        <CopyButton copying={copying} size="small" />
       </div>
-      <pre tabIndex={0} aria-label={`${label} code that verifies a delivery`} class="mt-2 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5">
+      <pre ref={copying.box} tabIndex={0} aria-label={`${label} code that verifies a delivery`} class="mt-2 max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3 font-mono text-xs leading-5">
         {code}
       </pre>
     </div>

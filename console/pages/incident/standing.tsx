@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../../client/api.ts';
+import { Fact } from '../../parts/fact.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatDateTime, formatDuration, Moment, Since } from '../../parts/time.tsx';
@@ -54,15 +55,6 @@ export function Standing({ incident }: { incident: Incident }) {
           )}
         </Fact>
       </dl>
-    </div>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div class="min-w-0">
-      <dt class="text-xs text-soft">{name}</dt>
-      <dd class="break-words">{children}</dd>
     </div>
   );
 }

@@ -1,5 +1,7 @@
 import type { Schemas } from '../../client/api.ts';
+import { capitalise } from '../../client/capitalise.ts';
 import { OP_WORDS, SOURCES } from '../../forms/words.ts';
+import { FactLine } from '../../parts/fact.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { formatDay, formatLatency } from '../../parts/time.tsx';
 import { hasPhases, PhaseBar, sumPhases } from '../../plots/phase-bar.tsx';
@@ -23,7 +25,7 @@ export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) 
           <span class="font-medium">{WORDS[verdict]}</span>
           <span class="text-soft">{from}</span>
         </p>
-        {reason !== null && <p class="mt-1 break-words">{reason.charAt(0).toUpperCase() + reason.slice(1)}</p>}
+        {reason !== null && <p class="mt-1 break-words">{capitalise(reason)}</p>}
         {isOld && <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: try it again.</p>}
       </div>
       {hasPhases(phases) && <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />}
@@ -37,9 +39,11 @@ export function TrialResult({ trial, isOld }: { trial: Trial; isOld: boolean }) 
       {(facts.length > 0 || certificate !== null) && (
         <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[9rem_1fr]">
           {facts.map(({ name, text }, index) => (
-            <Fact key={index} name={name} text={text} />
+            <FactLine key={index} name={capitalise(name)}>
+              {text}
+            </FactLine>
           ))}
-          {certificate !== null && <Fact name="Certificate" text={`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`} />}
+          {certificate !== null && <FactLine name="Certificate">{`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`}</FactLine>}
         </dl>
       )}
       {answer !== null && (
@@ -74,13 +78,4 @@ function sayCondition({ source, op, value, path, name }: Condition): string {
   const { label, unit } = SOURCES[source];
   const word = Object.entries(OP_WORDS).find(([known]) => known === op)?.[1] ?? op;
   return [label, path ?? name, word, value, unit].filter((part) => part !== null && part !== '').join(' ');
-}
-
-function Fact({ name, text }: { name: string; text: string }) {
-  return (
-    <>
-      <dt class="text-soft max-md:mt-1 max-md:text-xs">{name.charAt(0).toUpperCase() + name.slice(1)}</dt>
-      <dd class="min-w-0 whitespace-pre-line break-words">{text}</dd>
-    </>
-  );
 }

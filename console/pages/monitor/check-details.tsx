@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
 import { api, type Schemas } from '../../client/api.ts';
+import { FactLine } from '../../parts/fact.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { formatShort } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/milliseconds.ts';
@@ -18,14 +18,14 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
   return (
     <div class="grid gap-3 text-sm">
       <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
-        {reason !== null && <Fact label="Why">{sentence(reason)}</Fact>}
+        {reason !== null && <FactLine name="Why">{sentence(reason)}</FactLine>}
         {cause !== null && (
-          <Fact label="Cause">
+          <FactLine name="Cause">
             {describeCause(cause)} <code class="text-xs text-soft">{cause}</code>
-          </Fact>
+          </FactLine>
         )}
-        {status !== null && <Fact label="HTTP status">{status}</Fact>}
-        {ms !== null && <Fact label="Took">{formatMs(ms)}</Fact>}
+        {status !== null && <FactLine name="HTTP status">{status}</FactLine>}
+        {ms !== null && <FactLine name="Took">{formatMs(ms)}</FactLine>}
       </dl>
       {hasPhases(phases) ? (
         <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />
@@ -34,15 +34,6 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
       )}
       {incident !== null && <Evidence check={check} incident={incident} />}
     </div>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: ComponentChildren }) {
-  return (
-    <>
-      <dt class="text-soft max-md:mt-1 max-md:text-xs">{label}</dt>
-      <dd class="min-w-0 break-words">{children}</dd>
-    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Schemas } from '../../client/api.ts';
+import { capitalise } from '../../client/capitalise.ts';
 import { formatMs } from '../../plots/milliseconds.ts';
 import type { Line } from '../../plots/series.ts';
 import { labelStep } from '../../plots/time-labels.ts';
@@ -64,8 +65,4 @@ function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
       </select>
     </label>
   );
-}
-
-function capitalise(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

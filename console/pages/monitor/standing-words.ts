@@ -1,4 +1,5 @@
 import type { Schemas } from '../../client/api.ts';
+import { capitalise } from '../../client/capitalise.ts';
 import { joinWords } from './figures.ts';
 
 type Monitor = Schemas['Monitor'];
@@ -55,6 +56,6 @@ export function withoutCount(reason: string): string {
 
 /** A sentence with its full stop. */
 export function sentence(text: string): string {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  const whole = capitalise(text);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

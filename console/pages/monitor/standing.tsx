@@ -1,13 +1,11 @@
-import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Button } from '../../parts/button.tsx';
+import { useDeed } from '../../parts/deed.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
 import { count } from './figures.ts';
 import { explain, hasPlaces, headline, newestByPlace, sentence, whoSees, withoutCount } from './standing-words.ts';
 
@@ -95,22 +93,17 @@ function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Che
 
 /** Who looks after it, and the way to what is known of it. */
 function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowledged: () => void }) {
-  const isBusy = useSignal(false);
-  const acknowledge = async () => {
-    isBusy.value = true;
-    try {
+  const deed = useDeed();
+  const acknowledge = () =>
+    deed.run(async () => {
       await api.post('/incidents/{id}/acknowledge', { path: { id: incident.id } });
       onAcknowledged();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
-  };
+    });
   return (
     <div class="mt-2.5 flex flex-wrap items-center gap-x-3 gap-y-2 text-sm">
       {incident.acknowledged_at === null ? (
         canWrite() && (
-          <Button size="small" busy={isBusy.value} icon="check" onClick={() => void acknowledge()}>
+          <Button size="small" busy={deed.isBusy.value} icon="check" onClick={() => void acknowledge()}>
             I am on it
           </Button>
         )

@@ -2,7 +2,7 @@ import { api } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
 import type { PageProps } from '../../page-props.ts';
 import { ButtonLink } from '../../parts/button.tsx';
-import { Empty } from '../../parts/empty.tsx';
+import { EmptyPage } from '../../parts/empty-page.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Page } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
@@ -56,10 +56,8 @@ export function ReportPage({ params }: PageProps) {
 
 function Missing() {
   return (
-    <Page title="Report" back={BACK}>
-      <Empty icon="reports" title="There is no such report" action={<ButtonLink href={PATHS.reports}>All reports</ButtonLink>}>
-        It belongs to another account, or its address is not complete.
-      </Empty>
-    </Page>
+    <EmptyPage title="Report" back={BACK} icon="reports" heading="There is no such report">
+      It belongs to another account, or its address is not complete.
+    </EmptyPage>
   );
 }

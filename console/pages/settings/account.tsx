@@ -4,6 +4,7 @@ import { problemsByField, sentenceOf } from '../../client/failure.ts';
 import { session, signedIn } from '../../client/session-state.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
+import { Fact } from '../../parts/fact.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -11,7 +12,7 @@ import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
 import { PasswordForm } from './password.tsx';
 import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
-import { useTask } from './use-task.ts';
+import { useTask } from '../../parts/task.ts';
 
 const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'system', label: 'As the system' },
@@ -70,14 +71,8 @@ function Profile() {
         </Button>
       </form>
       <dl class="grid gap-x-6 gap-y-3 text-sm md:grid-cols-2">
-        <div class="min-w-0">
-          <dt class="text-xs text-soft">E-mail</dt>
-          <dd class="break-words">{user.email}</dd>
-        </div>
-        <div>
-          <dt class="text-xs text-soft">Role</dt>
-          <dd>{`${ROLES[user.role].label}: ${ROLES[user.role].may}`}</dd>
-        </div>
+        <Fact name="E-mail">{user.email}</Fact>
+        <Fact name="Role">{`${ROLES[user.role].label}: ${ROLES[user.role].may}`}</Fact>
       </dl>
       <div>
         <div class="mb-1 text-sm font-medium">Theme</div>

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
+import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -50,21 +50,17 @@ function columnsOf(reload: () => void): Column<Invitation>[] {
 }
 
 function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitation; reload: () => void }) {
-  const isBusy = useSignal(false);
+  const deed = useDeed();
   const takeBack = async () => {
     if (!(await confirm({ title: `Take the invitation of ${email} back?`, text: 'Its link leads nowhere from then on.', action: 'Take back' }))) return;
-    isBusy.value = true;
-    try {
+    await deed.run(async () => {
       await api.delete('/invitations/{id}', { path: { id } });
       toast('The invitation is taken back');
       reload();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
+    });
   };
   return (
-    <Button size="small" tone="danger" busy={isBusy.value} aria-label={`Take back the invitation of ${email}`} onClick={() => void takeBack()} class="-my-1.5">
+    <Button size="small" tone="danger" busy={deed.isBusy.value} aria-label={`Take back the invitation of ${email}`} onClick={() => void takeBack()} class="-my-1.5">
       Take back
     </Button>
   );

@@ -1,13 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
-import { Button } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
-import { confirm, Dialog } from '../../parts/dialog.tsx';
-import { FormError, SelectField, TextField } from '../../parts/field.tsx';
-import { useTask } from './use-task.ts';
+import { SelectField, TextField } from '../../parts/field.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { KeptDialog } from '../../parts/kept.tsx';
+import { useTask } from '../../parts/task.ts';
 
-const FORM = 'new-token';
 const DAY_SECONDS = 86_400;
 
 const SCOPES = [
@@ -39,56 +38,20 @@ export function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () 
       made.value = token;
       onMade();
     });
-  const close = () => {
-    if (made.value === null) return onClose();
-    void confirm({ title: 'Have you kept the token?', text: 'It is not shown again. A lost one is revoked, and a new one made.', action: 'I have kept it', tone: 'primary' }).then((yes) => yes && onClose());
-  };
   const { byField, rest } = problemsByField(task.error.value, ['name', 'scopes', 'expires_at']);
   if (made.value !== null) {
     return (
-      <Dialog
-        key="made"
-        title="Your new token"
-        wide
-        onClose={close}
-        actions={
-          <Button tone="primary" onClick={onClose}>
-            I have kept it
-          </Button>
-        }
-      >
+      <KeptDialog key="made" title="Your new token" question="Have you kept the token?" text="It is not shown again. A lost one is revoked, and a new one made." onClose={onClose}>
         <Made token={made.value} />
-      </Dialog>
+      </KeptDialog>
     );
   }
   return (
-    <Dialog
-      key="form"
-      title="New API token"
-      onClose={close}
-      actions={
-        <>
-          <Button onClick={close}>Cancel</Button>
-          <Button type="submit" form={FORM} tone="primary" busy={task.isBusy.value}>
-            Make token
-          </Button>
-        </>
-      }
-    >
-      <form
-        id={FORM}
-        class="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void make();
-        }}
-      >
-        <TextField label="Name" hint="Where it is used, such as Terraform or the office screen." required autofocus maxLength={255} value={name.value} error={byField['name']} onValue={(value) => (name.value = value)} />
-        <SelectField label="It may" hint="Read and write changes monitors, channels and agents; neither sees members or tokens." options={SCOPES} value={scope.value} error={byField['scopes']} onValue={(value) => (scope.value = value)} />
-        <SelectField label="It expires" options={EXPIRIES} value={expiry.value} error={byField['expires_at']} onValue={(value) => (expiry.value = value)} />
-        <FormError text={rest} />
-      </form>
-    </Dialog>
+    <FormDialog key="form" title="New API token" action="Make token" isBusy={task.isBusy.value} error={rest} onSubmit={() => void make()} onClose={onClose}>
+      <TextField label="Name" hint="Where it is used, such as Terraform or the office screen." required autofocus maxLength={255} value={name.value} error={byField['name']} onValue={(value) => (name.value = value)} />
+      <SelectField label="It may" hint="Read and write changes monitors, channels and agents; neither sees members or tokens." options={SCOPES} value={scope.value} error={byField['scopes']} onValue={(value) => (scope.value = value)} />
+      <SelectField label="It expires" options={EXPIRIES} value={expiry.value} error={byField['expires_at']} onValue={(value) => (expiry.value = value)} />
+    </FormDialog>
   );
 }
 

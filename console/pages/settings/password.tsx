@@ -7,7 +7,7 @@ import { Button } from '../../parts/button.tsx';
 import { FormError, TextField } from '../../parts/field.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { useTask } from './use-task.ts';
+import { useTask } from '../../parts/task.ts';
 
 /** The length that the API asks for at least. */
 const SHORTEST = 12;

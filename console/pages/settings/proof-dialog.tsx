@@ -1,25 +1,23 @@
 import type { Signal } from '@preact/signals';
 import { problemsByField } from '../../client/failure.ts';
-import { FormError, TextField } from '../../parts/field.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import type { Task } from '../../parts/task.ts';
+import type { ComponentChildren } from 'preact';
 
 /** What proves that it is oneself: both fields. */
 export type Proof = { password: Signal<string>; code: Signal<string> };
 
+type ProofDialogProps = { title: string; action: string; tone?: 'primary' | 'danger'; proof: Proof; task: Task; onSubmit: () => void; onClose: () => void; children?: ComponentChildren };
+
 /** Password and code once more, before something that matters. */
-export function ProofForm({ id, proof, error, onSubmit }: { id: string; proof: Proof; error: unknown; onSubmit: () => void }) {
-  const { byField, rest } = problemsByField(error, ['password', 'code']);
+export function ProofDialog({ proof, task, children, ...dialog }: ProofDialogProps) {
+  const { byField, rest } = problemsByField(task.error.value, ['password', 'code']);
   return (
-    <form
-      id={id}
-      class="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSubmit();
-      }}
-    >
+    <FormDialog {...dialog} isBusy={task.isBusy.value} error={rest}>
+      {children}
       <TextField label="Your password" type="password" autocomplete="current-password" required autofocus value={proof.password.value} error={byField['password']} onValue={(value) => (proof.password.value = value)} />
       <TextField label="Code" hint="From your app, or a recovery code." autocomplete="one-time-code" required maxLength={64} value={proof.code.value} error={byField['code']} onValue={(value) => (proof.code.value = value)} />
-      <FormError text={rest} />
-    </form>
+    </FormDialog>
   );
 }

@@ -1,8 +1,7 @@
-import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
+import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -10,7 +9,6 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { formatDateTime, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { nameBrowser } from './browser-name.ts';
-import { useTask } from './use-task.ts';
 
 type Answer = { sessions: readonly Session[] };
 type Session = Schemas['Session'];
@@ -48,37 +46,31 @@ function Browser({ session: { user_agent: agent, address } }: { session: Session
 }
 
 function EndSession({ session: { id, user_agent: agent }, load }: { session: Session; load: Load<Answer> }) {
-  const isBusy = useSignal(false);
-  const end = async () => {
-    isBusy.value = true;
-    try {
+  const deed = useDeed();
+  const end = () =>
+    deed.run(async () => {
       await api.delete('/sessions/{id}', { path: { id } });
       await load.reload();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
-  };
+    });
   return (
-    <Button size="small" aria-label={`Sign out ${nameBrowser(agent)}`} busy={isBusy.value} onClick={() => void end()} class="-my-1.5">
+    <Button size="small" aria-label={`Sign out ${nameBrowser(agent)}`} busy={deed.isBusy.value} onClick={() => void end()} class="-my-1.5">
       Sign out
     </Button>
   );
 }
 
 function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
-  const task = useTask();
+  const deed = useDeed();
   const end = async () => {
     if (!(await confirm({ title: 'Sign out everywhere else?', text: `${others === 1 ? 'One other session ends' : `${others} other sessions end`} at once; this one stays.`, action: 'Sign out' }))) return;
-    await task.run(async () => {
+    await deed.run(async () => {
       await api.post('/sessions/end-others');
       await load.reload();
       toast('You are signed in here only');
     });
-    if (task.error.value !== null) toast(sentenceOf(task.error.value), 'bad');
   };
   return (
-    <Button size="small" busy={task.isBusy.value} onClick={() => void end()}>
+    <Button size="small" busy={deed.isBusy.value} onClick={() => void end()}>
       Sign out everywhere else
     </Button>
   );

@@ -2,15 +2,16 @@ import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { loadSession } from '../../client/session.ts';
-import { Button } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { FormError, TextField } from '../../parts/field.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { RecoveryCodes, useKeptCodes } from './recovery-codes.tsx';
-import { useTask } from './use-task.ts';
+import { RecoveryCodes } from './recovery-codes.tsx';
+import { useTask } from '../../parts/task.ts';
 
 type Started = Schemas['TotpDraft'];
+
+const TITLE = 'Turn on the second factor';
 
 /** From the password over the app's picture to the first code and the recovery codes. */
 export function StartSecondFactor({ onClose }: { onClose: () => void }) {
@@ -18,62 +19,30 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const started = useSignal<Started | null>(null);
   const code = useSignal('');
   const task = useTask();
-  const kept = useKeptCodes(onClose);
+  const made = useSignal<readonly string[] | null>(null);
   const start = () => task.run(async () => void (started.value = await api.post('/user/totp', { body: { password: password.value } })));
   const finish = () =>
     task.run(async () => {
       const { recovery_codes: codes } = await api.post('/user/totp/confirm', { body: { code: code.value.trim() } });
-      kept.codes.value = codes;
+      made.value = codes;
       await loadSession();
       toast('The second factor is on');
     });
   const { byField, rest } = problemsByField(task.error.value, ['password', 'code']);
-  const formId = 'start-second-factor';
-  const isDone = kept.codes.value !== null;
+  if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
+  const isFirst = started.value === null;
   return (
-    <Dialog
-      // A new one for each step, so that the keyboard is where the step begins.
-      key={isDone ? 'codes' : started.value === null ? 'password' : 'code'}
-      title="Turn on the second factor"
-      onClose={kept.close}
-      actions={
-        isDone ? (
-          <Button tone="primary" onClick={onClose}>
-            I have kept them
-          </Button>
-        ) : (
-          <>
-            <Button onClick={kept.close}>Cancel</Button>
-            <Button type="submit" form={formId} tone="primary" busy={task.isBusy.value}>
-              {started.value === null ? 'Continue' : 'Turn on'}
-            </Button>
-          </>
-        )
-      }
-    >
-      {kept.codes.value !== null ? (
-        <RecoveryCodes codes={kept.codes.value} />
+    // A new one for each step, so that the keyboard is where the step begins.
+    <FormDialog key={isFirst ? 'password' : 'code'} title={TITLE} action={isFirst ? 'Continue' : 'Turn on'} isBusy={task.isBusy.value} error={rest} onSubmit={() => void (isFirst ? start() : finish())} onClose={onClose}>
+      {started.value === null ? (
+        <TextField key="password" label="Your password" type="password" autocomplete="current-password" required autofocus value={password.value} error={byField['password']} onValue={(value) => (password.value = value)} />
       ) : (
-        <form
-          id={formId}
-          class="flex flex-col gap-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void (started.value === null ? start() : finish());
-          }}
-        >
-          {started.value === null ? (
-            <TextField key="password" label="Your password" type="password" autocomplete="current-password" required autofocus value={password.value} error={byField['password']} onValue={(value) => (password.value = value)} />
-          ) : (
-            <>
-              <Picture started={started.value} />
-              <TextField key="code" label="Code that the app shows" inputMode="numeric" autocomplete="one-time-code" required autofocus maxLength={12} value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
-            </>
-          )}
-          <FormError text={rest} />
-        </form>
+        <>
+          <Picture started={started.value} />
+          <TextField key="code" label="Code that the app shows" inputMode="numeric" autocomplete="one-time-code" required autofocus maxLength={12} value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
+        </>
       )}
-    </Dialog>
+    </FormDialog>
   );
 }
 

@@ -1,13 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { loadSession } from '../../client/session.ts';
-import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { ProofForm } from './proof-form.tsx';
-import { useTask } from './use-task.ts';
-
-const FORM = 'stop-second-factor';
+import { ProofDialog } from './proof-dialog.tsx';
+import { useTask } from '../../parts/task.ts';
 
 /** The password alone is to do again. */
 export function StopSecondFactor({ onClose }: { onClose: () => void }) {
@@ -21,20 +17,8 @@ export function StopSecondFactor({ onClose }: { onClose: () => void }) {
       onClose();
     });
   return (
-    <Dialog
-      title="Turn off the second factor?"
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={FORM} tone="danger" busy={task.isBusy.value}>
-            Turn off
-          </Button>
-        </>
-      }
-    >
-      <p class="mb-4 text-sm text-soft">Your password alone lets you in then. Everywhere else you are signed out.</p>
-      <ProofForm id={FORM} proof={proof} error={task.error.value} onSubmit={() => void stop()} />
-    </Dialog>
+    <ProofDialog title="Turn off the second factor?" action="Turn off" tone="danger" proof={proof} task={task} onSubmit={() => void stop()} onClose={onClose}>
+      <p class="text-sm text-soft">Your password alone lets you in then. Everywhere else you are signed out.</p>
+    </ProofDialog>
   );
 }

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
+import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
@@ -78,21 +78,17 @@ function State({ token, reload }: { token: Token; reload: () => void }) {
 }
 
 function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => void }) {
-  const isBusy = useSignal(false);
+  const deed = useDeed();
   const revoke = async () => {
     if (!(await confirm({ title: `Revoke ${name}?`, text: 'Programs that use it are refused from this moment on. That cannot be taken back.', action: 'Revoke token' }))) return;
-    isBusy.value = true;
-    try {
+    await deed.run(async () => {
       await api.delete('/tokens/{id}', { path: { id } });
       toast(`${name} is revoked`);
       reload();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
+    });
   };
   return (
-    <Button size="small" tone="danger" aria-label={`Revoke ${name}`} busy={isBusy.value} onClick={() => void revoke()} class="-my-1.5">
+    <Button size="small" tone="danger" aria-label={`Revoke ${name}`} busy={deed.isBusy.value} onClick={() => void revoke()} class="-my-1.5">
       Revoke
     </Button>
   );
