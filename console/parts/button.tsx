@@ -10,20 +10,24 @@ const TONES: Record<Tone, string> = {
   danger: 'bg-surface text-down border border-down/50 hover:bg-down-tint',
 };
 
-const SHAPE = 'inline-flex select-none items-center justify-center gap-1.5 rounded-md font-medium clipped transition-[background-color,filter,color] duration-100 disabled:cursor-not-allowed disabled:opacity-55';
+const SHAPE = 'inline-flex select-none items-center justify-center gap-1.5 rounded-md font-medium clipped transition-[background-color,filter,color] duration-100 disabled:cursor-not-allowed disabled:opacity-55 aria-disabled:cursor-not-allowed aria-disabled:opacity-55';
 const SIZES = { small: 'h-8 px-2.5 text-[0.8125rem]', normal: 'h-9 px-3.5 text-sm' } as const;
 
 type Common = { tone?: Tone; size?: keyof typeof SIZES; icon?: IconName; children: ComponentChildren; class?: string };
 type ButtonProps = Common & Omit<ButtonHTMLAttributes, 'size' | 'icon' | 'class'> & { busy?: boolean };
 
-/** A button; while `busy` it says so, keeps its width and cannot be pressed again. */
-export function Button({ tone = 'plain', size = 'normal', icon, busy = false, disabled, children, class: extra = '', type = 'button', ...rest }: ButtonProps) {
+/** A button; while `busy` it says so, keeps its width and cannot be pressed again. It keeps the keyboard as well, which browsers take from what is disabled. */
+export function Button({ tone = 'plain', size = 'normal', icon, busy = false, children, class: extra = '', type = 'button', onClick, ...rest }: ButtonProps) {
   return (
-    <button {...rest} type={type} disabled={busy || disabled === true} aria-busy={busy} class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}>
+    <button {...rest} type={type} aria-disabled={busy || undefined} aria-busy={busy} onClick={busy ? hold : onClick} class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}>
       {busy ? <Spinner /> : icon !== undefined && <Icon name={icon} />}
       {children}
     </button>
   );
+}
+
+function hold(event: Event): void {
+  event.preventDefault();
 }
 
 /** A link that looks like a button. */

@@ -19,11 +19,14 @@ export function Dialog({ title, onClose, children, actions, wide = false }: { ti
       current.showModal();
       latest.current();
     };
+    const { activeElement: before } = document;
     current.showModal();
     current.addEventListener('close', reopen);
     return () => {
       current.removeEventListener('close', reopen);
       current.close();
+      // Browsers do that by themselves only for a dialog that is still in the page.
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     };
   }, []);
   return (

@@ -55,14 +55,17 @@ export type ApiServer = {
   close(): Promise<void>;
 };
 
+/** Adds routes of its own, as those of the console. */
+type Mount = Parameters<typeof createApp>[1];
+
 /** The regions of the shared agents that every test server has, by creation. */
 export const REGIONS = ['frankfurt', 'singapore', 'virginia', 'hanoi'];
 
-/** Starts the API before the tests of a file and stops it after them; every answer is held against the description. */
-export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Partial<ApiDependencies> = {}): void {
+/** Starts the API before the tests of a file and stops it after them, with whatever `mount` adds; every answer is held against the description. */
+export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Partial<ApiDependencies> = {}, mount?: Mount): void {
   let api: ApiServer | null = null;
   test.before(async () => {
-    api = await startApiServer(overrides);
+    api = await startApiServer(overrides, mount);
   });
   test.beforeEach((t) => {
     if (api === null) throw new Error('The API did not start');
@@ -73,7 +76,7 @@ export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Parti
   });
 }
 
-async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiServer> {
+async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount): Promise<ApiServer> {
   const { databaseUrl, drop } = await createTestDatabase();
   const database = openTestDatabase(databaseUrl);
   const makeId = createIdSource();
@@ -117,7 +120,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>): Promise<ApiS
       config: { publicUrl: url, planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: [] },
       ...overrides,
       ...different,
-    });
+    }, mount);
     server.on('request', app);
     servers.push(server);
     closers.push(async () => {

@@ -63,11 +63,11 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
 }
 
-/** What keeps people from using the page as it is now: axe-core's serious and critical findings, one line each. */
-export async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(AXE, 'utf8'));
+/** What keeps people from using the page as it is now, or a part of it: axe-core's serious and critical findings, one line each. */
+export async function findBarriers(page: Page, part?: string): Promise<string[]> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(await readFile(AXE, 'utf8'));
   // In the page, where types of this side do not reach.
-  const violations = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations)')) as { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
+  const violations = (await page.evaluate(`axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, { resultTypes: ["violations"] }).then(({ violations }) => violations)`)) as { id: string; impact: string; help: string; nodes: { html: string; failureSummary: string }[] }[];
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, help, nodes }) => nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}: ${failureSummary}`));

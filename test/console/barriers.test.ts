@@ -1,0 +1,246 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { readConsole } from '../../api/console-files.ts';
+import { consolePages } from '../../api/console-pages.ts';
+import { totpCode } from '../../api/session/totp.ts';
+import { DIST } from '../../console/build/stamp.ts';
+import { PATHS, type PageName } from '../../console/paths.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { addPerson, PASSWORD, type Person } from '../api/person.ts';
+import { canary } from '../attackers/canary-life.ts';
+import { searchFor } from '../attackers/canary-search.ts';
+import { furnishAccount } from '../attackers/furnished-account.ts';
+import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
+import type { Ending } from '../helpers/program.ts';
+import { until } from '../helpers/until.ts';
+import { WALK, type Place, type WalkedDialog } from './page-walk.ts';
+
+type Context = { api: ApiServer };
+const test = anyTest as TestFn<Context>;
+const built = await readConsole(DIST);
+withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
+
+/** Every second page is seen in the first two, the others in the last two; `ALL_FORMS=1` shows each in all four. */
+const FORMS = [
+  { size: 'desktop', colorScheme: 'light' },
+  { size: 'phone', colorScheme: 'dark' },
+  { size: 'desktop', colorScheme: 'dark' },
+  { size: 'phone', colorScheme: 'light' },
+] as const;
+const hasAllForms = process.env['ALL_FORMS'] === '1';
+
+/** As narrow as a page has to be read without scrolling sideways (WCAG 1.4.10). */
+const NARROW = { width: 320, height: 640 };
+
+/** Everything that can be operated; of radio buttons the keyboard comes to one of each group. */
+const CONTROLS = 'a[href], button:enabled, input:enabled:not([type="radio"]), input[type="radio"]:enabled:checked, select:enabled, textarea:enabled, summary, [tabindex="0"]';
+
+let browser: Browser | null = null;
+const endings: (() => unknown)[] = [];
+const file = { teardown: (end: () => unknown) => void endings.push(end) } as Ending;
+test.before(async () => {
+  browser = await startBrowser(file);
+});
+test.after.always(async () => {
+  for (const end of endings.toReversed()) await end();
+});
+
+test('no page and no dialog keeps anybody out, and nothing that was secret is shown again', async (t) => {
+  t.timeout(600_000);
+  t.deepEqual(Object.keys(WALK).toSorted(), Object.keys(PATHS).toSorted(), 'every page of the console has its row in page-walk.ts');
+  const { api } = t.context;
+  const account = await furnishAccount(api, 'walk');
+  const person = await addPerson(api, account.account.tenantId, { isOperator: true, mark: 'walker' });
+  const secrets = await giveSecrets(t, person);
+  // Choosing another password has ended all others.
+  t.is((await api.anonymous('POST', '/v1/session', { email: person.email, password: secrets.get('new password'), code: secrets.get('recovery code 1') })).status, 201);
+  const findSecrets = searchFor(secrets);
+  const ids = Object.fromEntries(Object.entries(account.ids).map(([kind, [id = '']]) => [kind, id])) as Record<keyof typeof account.ids, string>;
+  for (const [number, form] of FORMS.entries()) {
+    const { page, complaints } = await openAs(t, person, form);
+    if (form.size === 'phone') await page.setViewportSize(NARROW);
+    const told: string[] = [];
+    const isShown = (index: number) => hasAllForms || Math.floor(number / 2) === index % 2;
+    const names = (Object.keys(WALK) as PageName[]).filter((_, index) => isShown(index));
+    for (const name of names.filter((each) => WALK[each].isOpen !== true)) for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
+    await page.context().clearCookies();
+    for (const name of names.filter((each) => WALK[each].isOpen === true)) for (const place of WALK[name].places(ids)) told.push(...(await visit(page, place, findSecrets)));
+    t.deepEqual([...told, ...complaints], [], JSON.stringify(form));
+    await page.context().close();
+  }
+});
+
+/** Somebody who is signed in already. */
+async function openAs(t: ExecutionContext<Context>, { headers }: Person, form: (typeof FORMS)[number]) {
+  if (browser === null) throw new Error('The browser did not start');
+  const opened = await openPage(t, browser, { url: t.context.api.url, ...form });
+  const [name = '', value = ''] = (headers['Cookie'] ?? '').split('=');
+  await opened.page.context().addCookies([{ name, value, url: t.context.api.url }]);
+  return opened;
+}
+
+/** What is wrong with a page, in one line each. */
+async function visit(page: Page, { path, shows, dialogs = [] }: Place, findSecrets: (text: string) => string[]): Promise<string[]> {
+  const told: string[] = [];
+  await page.goto(path);
+  await page.getByText(shows).first().waitFor({ state: 'attached' });
+  await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
+  const headings = await page.getByRole('heading', { level: 1 }).count();
+  if (headings !== 1) told.push(`${headings} headings of its own`);
+  told.push(...(await findBarriers(page)), ...(await findSideways(page)));
+  told.push(...(await findUnreached(page)).map((control) => `the keyboard does not come to ${control}`));
+  told.push(...findSecrets(await readAll(page)).map((secret) => `the ${secret} is shown`));
+  for (const dialog of dialogs) told.push(...(await openAndClose(page, dialog)));
+  const sections = await page.locator('nav[aria-label="Settings"] a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+  const walked = WALK.settingsSection.places({} as never).map((section) => section.path);
+  told.push(...sections.filter((section) => !walked.includes(section)).map((section) => `${section} has no row in page-walk.ts`));
+  return told.map((problem) => `${path}: ${problem}`);
+}
+
+/** By the keyboard: what opens has it, holds nobody, lets go at Escape, and gives it back to what opened it. */
+async function openAndClose(page: Page, { title, by, then }: WalkedDialog): Promise<string[]> {
+  const told: string[] = [];
+  const opener = by(page);
+  await opener.focus();
+  await page.keyboard.press('Enter');
+  told.push(...(await seeDialog(page, title)));
+  if (then === undefined) await page.keyboard.press('Escape');
+  else {
+    await page.getByRole('dialog').getByRole('button', { name: then.press, exact: true }).click();
+    told.push(...(await seeDialog(page, then.title)));
+    await page.keyboard.press('Escape');
+    told.push(...(await seeDialog(page, then.asks)));
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: then.asks }).waitFor({ state: 'detached' });
+    await page.getByRole('dialog', { name: then.title }).getByRole('button', { name: /^I have kept/ }).click();
+  }
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  return (await hasFocus(opener)) ? told : [...told, `after ${String(title)} the keyboard is at ${String(await page.evaluate('document.activeElement.outerHTML.slice(0, 200)'))}`];
+}
+
+async function seeDialog(page: Page, title: RegExp): Promise<string[]> {
+  const dialog = page.getByRole('dialog', { name: title });
+  await dialog.waitFor();
+  await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
+  const hasKeyboard = await dialog.evaluate((element) => element.contains(element.ownerDocument.activeElement));
+  return [...(hasKeyboard ? [] : ['it has not the keyboard']), ...(await findBarriers(page, 'dialog:modal')), ...(await findSideways(page))].map((problem) => `${String(title)}: ${problem}`);
+}
+
+async function hasFocus(element: Locator): Promise<boolean> {
+  return await until(() => element.evaluate((each) => each === each.ownerDocument.activeElement), { timeoutMs: 5000 }).catch(() => false);
+}
+
+/** What makes the page or its main part wider than it may be. */
+async function findSideways(page: Page): Promise<string[]> {
+  return (await page.evaluate(`[document.documentElement, ...document.querySelectorAll('main, dialog[open]')].filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.localName + ': ' + each.scrollWidth + ' of ' + each.clientWidth)`)) as string[];
+}
+
+/** Presses Tab from the beginning of the page until it is over, and names what can be operated and was never come to. */
+async function findUnreached(page: Page): Promise<string[]> {
+  await page.evaluate(`{
+    window.reached = new Set();
+    window.listing = (event) => window.reached.add(event.target);
+    document.addEventListener('focusin', window.listing);
+    document.activeElement?.blur();
+    getSelection().removeAllRanges();
+  }`);
+  const controls = `[...document.querySelectorAll('${CONTROLS}')].filter((each) => each.tabIndex >= 0 && each.getClientRects().length > 0 && each.checkVisibility({ visibilityProperty: true }))`;
+  const count = (await page.evaluate(`${controls}.length`)) as number;
+  for (let presses = 0; presses < 2 * count + 10; presses += 1) {
+    await page.keyboard.press('Tab');
+    if (presses >= count && (await page.evaluate('document.activeElement === document.body'))) break;
+  }
+  return (await page.evaluate(`{
+    document.removeEventListener('focusin', window.listing);
+    ${controls}.filter((each) => !window.reached.has(each)).map((each) => each.outerHTML.slice(0, 200));
+  }`)) as string[];
+}
+
+/** Everything that a page holds: its elements with their attributes, what is filled in, its address, and what it stored. */
+async function readAll(page: Page): Promise<string> {
+  const texts = (await page.evaluate(
+    `[document.documentElement.outerHTML, ...[...document.querySelectorAll('input, textarea')].map(({ value }) => value), location.href, JSON.stringify(history.state), document.cookie, JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage }), document.title]`,
+  )) as string[];
+  return texts.join('\n');
+}
+
+/** Gives the console every kind of secret that its forms take, keeps those that it shows once, and gives back all of them by name. */
+async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promise<Map<string, string>> {
+  const { page, complaints } = await openAs(t, person, FORMS[0]);
+  const secrets = new Map<string, string>();
+  const give = (name: string) => {
+    const secret = canary(name.replaceAll(' ', '-'));
+    secrets.set(name, secret);
+    return secret;
+  };
+  const shown = async (label: string) => (await page.getByLabel(label, { exact: true }).textContent()) ?? '';
+
+  await page.goto('/channels/new');
+  await page.getByRole('textbox', { name: 'Address' }).fill(`https://hook.example/${give('webhook path')}?key=${give('webhook query')}`);
+  await page.getByRole('button', { name: 'Test and create' }).click();
+  secrets.set('signing secret', await shown('Signing secret'));
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Webhook' }).waitFor();
+
+  await page.goto('/agents/new');
+  await page.getByRole('textbox', { name: 'Name' }).fill('second');
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  secrets.set('agent token', await shown('Token'));
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+
+  await page.goto('/monitors/new');
+  await page.getByRole('textbox', { name: 'URL' }).fill('https://shop.example/');
+  await page.getByText('Request', { exact: true }).click();
+  await page.getByRole('button', { name: 'Add secret header' }).click();
+  await page.getByLabel('Name of header 1').fill('X-Api-Key');
+  await page.getByLabel('Secret value of X-Api-Key').fill(give('secret header'));
+  await page.getByLabel('Authentication').selectOption('basic');
+  await page.getByRole('textbox', { name: 'User name' }).fill(give('user name'));
+  await page.getByLabel('Password', { exact: true }).fill(give('basic password'));
+  await page.getByLabel('Request body').fill(give('secret body'));
+  await page.getByLabel('Keep it secret').check();
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+  await page.waitForURL(/\/monitors\/mon_/);
+  await page.getByText('X-Api-Key').waitFor();
+  const edit = `${new URL(page.url()).pathname}/edit`;
+  await page.goto(edit);
+  await page.getByText('Secret, kept as stored').waitFor();
+  t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the form of what was stored');
+
+  await page.goto('/settings/tokens');
+  await page.getByRole('button', { name: 'New token' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('script');
+  await page.keyboard.press('Enter');
+  secrets.set('API token', await shown('API token'));
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+
+  await page.goto('/settings/members');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('textbox', { name: 'E-mail' }).fill('new@example.org');
+  await page.keyboard.press('Enter');
+  secrets.set('invitation', (await shown('Link of the invitation')).split('/').at(-1) ?? '');
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+
+  await page.goto('/settings/account');
+  secrets.set('old password', PASSWORD);
+  await page.getByLabel('Present password').fill(PASSWORD);
+  const password = give('new password');
+  await page.getByLabel('New password').fill(password);
+  await page.keyboard.press('Enter');
+  await page.getByText('Your password is changed').waitFor();
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  await page.getByLabel('Your password').fill(password);
+  await page.keyboard.press('Enter');
+  const secret = await shown('Secret');
+  secrets.set('TOTP secret', secret);
+  await page.getByLabel('Code that the app shows').fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
+  await page.keyboard.press('Enter');
+  for (const [index, code] of (await shown('Recovery codes')).trim().split('\n').entries()) secrets.set(`recovery code ${index + 1}`, code);
+  await page.getByRole('button', { name: 'I have kept them' }).click();
+  await page.getByText('10 recovery codes are left').waitFor();
+  t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the page where the last of them were shown');
+  t.true([...secrets.values()].every((value) => value.length >= 8), 'none of them is found by chance');
+  t.deepEqual(complaints, []);
+  await page.context().close();
+  return secrets;
+}

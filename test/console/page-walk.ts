@@ -1,0 +1,99 @@
+import type { Locator, Page } from 'playwright-core';
+import type { PageName } from '../../console/paths.ts';
+import type { Furnished } from '../attackers/furnished-account.ts';
+
+/** What opens over a page: `by` is what somebody presses for it, `then` leads from it to something that is shown once, which `asks` before it closes. */
+export type WalkedDialog = { title: RegExp; by: (page: Page) => Locator; then?: { press: string; title: RegExp; asks: RegExp } };
+
+/** Where a page is visited, a text that shows that it is all there, and what opens over it. */
+export type Place = { path: string; shows: string | RegExp; dialogs?: readonly WalkedDialog[] };
+
+/** `isOpen`: for who is not signed in. */
+export type WalkedPage = { isOpen?: boolean; places: (ids: Record<keyof Furnished['ids'], string>) => readonly Place[] };
+
+const button = (name: string | RegExp) => (page: Page) => page.locator('main').getByRole('button', { name }).first();
+
+/** Every page of the console, each at least once. */
+export const WALK: Record<PageName, WalkedPage> = {
+  overview: { places: () => [{ path: '/', shows: /Down for/ }] },
+  monitors: { places: () => [{ path: '/monitors?sort=name', shows: /Down for/ }] },
+  monitorNew: { places: () => [{ path: '/monitors/new', shows: 'What is to be watched?' }, { path: '/monitors/new?type=dns', shows: 'Name to look up' }] },
+  monitor: { places: ({ monitor }) => [{ path: `/monitors/${monitor}`, shows: 'Secret headers', dialogs: [{ title: /^Delete http/, by: button('Delete') }] }] },
+  monitorEdit: { places: ({ monitor }) => [{ path: `/monitors/${monitor}/edit`, shows: 'Save changes' }] },
+  incidents: { places: () => [{ path: '/incidents', shows: /reason/, dialogs: [{ title: /^Choose a monitor$/, by: button('All monitors') }] }] },
+  incident: { places: ({ incident }) => [{ path: `/incidents/${incident}`, shows: /^author/, dialogs: [{ title: /^Delete this note/, by: button('Delete note') }] }] },
+  channels: { places: () => [{ path: '/channels', shows: /Webhook/ }] },
+  channelNew: { places: () => [{ path: '/channels/new', shows: 'Test and create' }, { path: '/channels/new?type=telegram', shows: 'Create and connect' }] },
+  channel: {
+    places: ({ channel }) => [
+      {
+        path: `/channels/${channel}`,
+        shows: /^Failed$/,
+        dialogs: [
+          { title: /./, by: (page) => page.getByRole('table').getByRole('link').first() },
+          { title: /^Send what failed again$/, by: button('Send what failed again') },
+        ],
+      },
+      {
+        path: `/channels/${channel}?tab=settings`,
+        shows: 'Delete channel',
+        dialogs: [
+          { title: /^Delete channel/, by: button('Delete channel') },
+          { title: /^Change the signing secret/, by: button('Change secret'), then: { press: 'Change secret', title: /^The new signing secret$/, asks: /^Have you kept the secret/ } },
+        ],
+      },
+    ],
+  },
+  agents: { places: () => [{ path: '/agents', shows: /Run by this service/ }] },
+  agentNew: { places: () => [{ path: '/agents/new', shows: 'Create agent' }] },
+  agent: {
+    places: ({ agent }) => [
+      {
+        path: `/agents/${agent}`,
+        shows: 'Delete agent',
+        dialogs: [
+          { title: /^Delete agent/, by: button('Delete agent') },
+          { title: /^Give .* a new token/, by: button('New token'), then: { press: 'New token', title: /^The new token$/, asks: /^Have you kept the command/ } },
+        ],
+      },
+    ],
+  },
+  reports: { places: () => [{ path: '/reports', shows: /2026/ }] },
+  report: { places: ({ report }) => [{ path: `/reports/${report}`, shows: 'All monitors' }] },
+  settings: { places: () => [{ path: '/settings', shows: 'Second factor' }] },
+  settingsSection: {
+    places: () => [
+      {
+        path: '/settings/account',
+        shows: 'Second factor',
+        dialogs: [
+          { title: /^New recovery codes$/, by: button('New recovery codes') },
+          { title: /^Turn off the second factor/, by: button('Turn off') },
+        ],
+      },
+      { path: '/settings/sessions', shows: 'This one', dialogs: [{ title: /^Sign out everywhere else/, by: button('Sign out everywhere else') }] },
+      {
+        path: '/settings/tokens',
+        shows: /in use/,
+        dialogs: [
+          { title: /^New API token$/, by: button('New token') },
+          { title: /^Revoke /, by: button(/^Revoke/) },
+        ],
+      },
+      {
+        path: '/settings/members',
+        shows: /within seven days/,
+        dialogs: [
+          { title: /^Invite a member$/, by: button('Invite') },
+          { title: /^Remove /, by: button(/^Remove/) },
+          { title: /^Take the invitation/, by: button(/^Take back/) },
+        ],
+      },
+      { path: '/settings/usage', shows: 'Requests to the API' },
+    ],
+  },
+  fleet: { places: () => [{ path: '/fleet', shows: 'evaluate' }] },
+  docs: { places: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
+  signIn: { isOpen: true, places: () => [{ path: '/sign-in', shows: 'Password' }] },
+  invitation: { isOpen: true, places: () => [{ path: '/invitations/nobody-has-this-one', shows: 'This invitation is over' }] },
+};
