@@ -3,6 +3,7 @@ import type { Benchmark } from './benchmark.ts';
 import { agentIdle } from './agent-idle.ts';
 import { alert } from './alert.ts';
 import { api } from './api.ts';
+import { consolePage } from './console.ts';
 import { deliver } from './deliver.ts';
 import { evaluate } from './evaluate.ts';
 import { fleet } from './fleet.ts';
@@ -26,7 +27,7 @@ import { storm } from './storm.ts';
 import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, live, rollup, statistics, pipeline, load, fleet, schedules, 'agent-idle': agentIdle, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, live, console: consolePage, rollup, statistics, pipeline, load, fleet, schedules, 'agent-idle': agentIdle, idle };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));

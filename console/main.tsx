@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { askEarly } from './client/live.ts';
 import { loadSession } from './client/session.ts';
 import { PAGES } from './routes.ts';
 import { listenToKeys } from './shell/keys.tsx';
@@ -12,9 +13,12 @@ if (root === null) throw new Error('The page has no place for the console');
 
 followLinks();
 listenToKeys();
-// While it is asked who is there, the page that they want is on its way as well.
+// While it is asked who is there, the page that they want is on its way as well, and what it shows.
 const wanted = place.value.page === null ? undefined : PAGES[place.value.page];
-if (wanted !== undefined) preload(wanted);
+if (wanted !== undefined) {
+  preload(wanted);
+  askEarly();
+}
 try {
   await loadSession();
   render(<App />, root);

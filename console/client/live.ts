@@ -1,8 +1,8 @@
 import { batch, signal } from '@preact/signals';
-import { api } from './api.ts';
 import { openStream, type Change, type LiveKind } from './live-stream.ts';
+import { request, type RequestOptions } from './request.ts';
 import { session } from './session-state.ts';
-import type { Incident, Monitor } from './shapes.ts';
+import type { Incident, Monitor, Schemas } from './shapes.ts';
 
 export type { LiveKind } from './live-stream.ts';
 export type { Incident, Monitor } from './shapes.ts';
@@ -39,16 +39,19 @@ export function onChange(listener: Listener): () => void {
 export function startLive(): () => void {
   const controller = new AbortController();
   const reload = () => void loadAll(controller.signal);
+  // Of the first two, what is asked for at once and what the stream begins with, the second waits: rows are to be there, and it finds little that is new.
+  let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
+    first = null;
+  });
   const stream = openStream({
     onLive: (isLive) => (liveState.value = isLive ? 'live' : 'polling'),
-    onReset: reload,
+    onReset: () => (first === null ? reload() : void first.then(reload)),
     onChanges: (changes) => {
       for (const since of underWay) since.push(...changes);
       take(changes);
       for (const { kind, data } of changes) for (const listener of listeners) listener(kind, data);
     },
   });
-  reload();
   const poll = setInterval(() => {
     if (liveState.value !== 'live' && !document.hidden) reload();
   }, POLL_MS);
@@ -68,7 +71,9 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
   const since: Change[] = [];
   underWay.add(since);
   try {
-    const [overview, incidents] = await Promise.all([api.get('/overview', { signal: abort }), api.get('/incidents', { query: { status: 'open' }, signal: abort })]);
+    const [overview, incidents] = await takeEarly(() => askForAll({ signal: abort }));
+    // Reading thousands and drawing them anew would be one long frame.
+    await new Promise((resolve) => setTimeout(resolve));
     if (abort.aborted || !underWay.has(since)) return;
     forgetUpTo(since);
     batch(() => {
@@ -85,6 +90,27 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
   } finally {
     underWay.delete(since);
   }
+}
+
+type Everything = [Schemas['Overview'], { incidents: readonly Incident[] }];
+
+function askForAll(options: RequestOptions): Promise<Everything> {
+  return Promise.all([request<Schemas['Overview']>('GET', '/overview', options), request<{ incidents: readonly Incident[] }>('GET', '/incidents', { ...options, query: { status: 'open' } })]);
+}
+
+/** What was asked for before anybody was known to be signed in; null once it is taken. */
+const early: { answers: Promise<Everything> | null } = { answers: null };
+
+/** Asks for what the first page needs while it is still asked who is there: of a stranger nothing is told, and nothing is lost. */
+export function askEarly(): void {
+  early.answers = askForAll({ answersOwn401: true });
+  early.answers.catch(() => undefined);
+}
+
+async function takeEarly(ask: () => Promise<Everything>): Promise<Everything> {
+  const { answers } = early;
+  early.answers = null;
+  return answers === null ? await ask() : await answers.catch(ask);
 }
 
 /** Whatever was asked before has nothing newer to say. */
@@ -142,5 +168,6 @@ function keepSame(before: readonly Monitor[], after: readonly Monitor[]): readon
 
 /** A row of the overview has nothing but texts, numbers and nulls. */
 function isSame(a: Monitor, b: Monitor): boolean {
-  return (Object.keys(b) as (keyof Monitor)[]).every((name) => a[name] === b[name]);
+  for (const name in b) if (a[name as keyof Monitor] !== b[name as keyof Monitor]) return false;
+  return true;
 }

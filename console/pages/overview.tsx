@@ -76,6 +76,7 @@ function Listing({ all, counts, selection }: { all: readonly Monitor[]; counts: 
           rowHeight={rowHeight}
           keyOf={keyOf}
           current={cursor.value}
+          drawnWith={[incidents, cursor.value]}
           onShown={(from, to) => histories.want(shown.slice(from, to).map(keyOf))}
           render={(monitor) => (
             <MonitorRow monitor={monitor} incident={incidents.get(monitor.id)} history={histories.of(monitor.id)} isAtCursor={cursor.value === monitor.id} onFocus={() => (cursor.value = monitor.id)} />

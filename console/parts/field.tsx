@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 const INPUT =
-  'w-full min-w-0 rounded-md border bg-surface px-3 text-ink placeholder:text-soft/80 disabled:opacity-60 focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-focus';
+  'w-full min-w-0 rounded-md border bg-surface px-3 text-sm text-ink placeholder:text-soft/80 disabled:opacity-60 focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-focus';
 
 type Common = {
   label: string;
@@ -63,7 +63,7 @@ export function TextField({ label, value, onValue, hint, error, hideLabel, class
 export function TextArea({ label, value, onValue, hint, error, hideLabel, class: extra, mono = false, ...rest }: Common & { mono?: boolean } & Omit<TextareaHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
   return (
     <Field {...{ label, hint, error }} {...(hideLabel !== undefined && { hideLabel })} {...(extra !== undefined && { class: extra })}>
-      {(input) => <textarea rows={4} {...rest} {...input} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} min-h-20 py-2 ${mono ? 'font-mono text-[0.8125rem]' : ''}`} />}
+      {(input) => <textarea rows={4} {...rest} {...input} value={value} onInput={(event) => onValue(event.currentTarget.value)} class={`${inputLook(input)} min-h-20 py-2 ${mono ? 'font-mono' : ''}`} />}
     </Field>
   );
 }

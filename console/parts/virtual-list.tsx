@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren, RefObject, VNode } from 'preact';
+import type { RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 
 type VirtualListProps<T> = {
@@ -8,7 +8,9 @@ type VirtualListProps<T> = {
   /** All rows are as high, in pixels. */
   rowHeight: number;
   keyOf: (row: T) => string;
-  render: (row: T, index: number) => ComponentChildren;
+  render: (row: T) => VNode;
+  /** What `render` looks at beside the row: with another one all are drawn anew. */
+  drawnWith: readonly unknown[];
   /** Hears which rows are shown, from the first to the one after the last. */
   onShown?: (from: number, to: number) => void;
   /** The key of the row that the keyboard is at: it is brought into sight whenever it is another one; null = none. */
@@ -22,7 +24,7 @@ const OVERSCAN = 4;
 const MOST_DRAWN = 200;
 
 /** A list of any length in the nearest scrolled box: only what is in sight is in the page, and readers of the screen hear how many there are. */
-export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown, current = null }: VirtualListProps<T>) {
+export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, drawnWith, onShown, current = null }: VirtualListProps<T>) {
   const box = useRef<HTMLUListElement>(null);
   const range = useSignal({ from: 0, to: 0 });
   useRange(box, { count: rows.length, rowHeight, onRange: (from, to) => (range.value = { from, to }) });
@@ -33,27 +35,27 @@ export function VirtualList<T>({ label, rows, rowHeight, keyOf, render, onShown,
     if (index >= 0) bringIntoSight(box.current, index * rowHeight, rowHeight);
     // Rows that change their places must not carry away who reads elsewhere.
   }, [current]);
-  const draw = useDrawn<T>((row, index) => (
-    <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={index + 1} class="absolute inset-x-0 contain-strict" style={{ height: `${rowHeight}px`, top: `${index * rowHeight}px` }}>
-      {render(row, index)}
-    </li>
-  ), [render, rows, rowHeight]);
+  const draw = useDrawn(render, drawnWith);
   return (
     <ul ref={box} aria-label={label} class="relative" style={{ height: `${rows.length * rowHeight}px` }}>
-      {rows.slice(from, to).map((row, offset) => draw(row, from + offset))}
+      {rows.slice(from, to).map((row, offset) => (
+        <li key={keyOf(row)} aria-setsize={rows.length} aria-posinset={from + offset + 1} class="absolute inset-x-0 contain-strict" style={{ height: `${rowHeight}px`, top: `${(from + offset) * rowHeight}px` }}>
+          {draw(row)}
+        </li>
+      ))}
     </ul>
   );
 }
 
-/** While only the range moves, rows that stay in sight are the very same, and cost nothing. */
-function useDrawn<T>(draw: (row: T, index: number) => VNode, keys: readonly unknown[]): (row: T, index: number) => VNode {
-  const drawn = useMemo(() => new Map<number, VNode>(), keys);
-  return (row, index) => {
-    const before = drawn.get(index);
+/** What is drawn of a row stays the very same while the row does, wherever it comes to stand, and costs nothing. */
+function useDrawn<T>(draw: (row: T) => VNode, drawnWith: readonly unknown[]): (row: T) => VNode {
+  const drawn = useMemo(() => new Map<T, VNode>(), drawnWith);
+  return (row) => {
+    const before = drawn.get(row);
     if (before !== undefined) return before;
     if (drawn.size > MOST_DRAWN) drawn.clear();
-    const made = draw(row, index);
-    drawn.set(index, made);
+    const made = draw(row);
+    drawn.set(row, made);
     return made;
   };
 }

@@ -26,6 +26,9 @@ type OptionsInput = {
 /** Room left and right of what is plotted, in pixels, for what is to stand exactly above or below it. */
 export const PLOT_MARGINS = { left: 52, right: 10 } as const;
 
+/** Half of a time's label, without the margin that it may take, in pixels. */
+const LABEL_OVERHANG = 8;
+
 /** A drag of fewer pixels is a click. */
 const DRAG_MIN = 6;
 
@@ -48,7 +51,7 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
       y: { range: (_plot, _min, max) => [0, max === null || max <= 0 ? 100 : max * 1.08] },
     },
     axes: [
-      { ...axis, size: 26, gap: 4, space: 64, grid: { show: false }, values: (_plot, ticks) => labelTicks(ticks) },
+      { ...axis, size: 26, gap: 4, space: 64, grid: { show: false }, values: labelsWithin },
       { ...axis, size: PLOT_MARGINS.left, gap: 6, space: 42, grid: { stroke: colorOf('line'), width: 1 }, incrs: (plot) => tickSteps(plot.scales['y']?.max ?? 0), values: (_plot, ticks) => ticks.map(formatTick) },
     ],
     series: [
@@ -76,6 +79,12 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
       ],
     },
   };
+}
+
+/** What would reach beyond the edge is left out: half a label tells nothing. */
+function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
+  const end = plot.width - PLOT_MARGINS.left - PLOT_MARGINS.right;
+  return labelTicks(ticks).map((label, index) => (end - plot.valToPos(ticks[index] ?? 0, 'x') < LABEL_OVERHANG ? '' : label));
 }
 
 function paintBehind(plot: uPlot, { shades, picked }: Painted): void {

@@ -90,7 +90,7 @@ function Listing({ found: { deliveries, hasMore }, load, isFiltered, onMore, isA
         hrefOf={({ id }) => withDelivery(id)}
         columns={[
           { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
-          { head: 'Of', cell: ({ monitor_id: id }) => <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span> },
+          { head: 'Monitor', cell: ({ monitor_id: id }) => <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span> },
           { head: 'Outcome', cell: (delivery) => <Outcome delivery={delivery} /> },
           { head: 'When', cell: ({ created_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
         ]}

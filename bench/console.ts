@@ -1,0 +1,173 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Browser, CDPSession, Page } from 'playwright-core';
+import { DAY_MS } from '../core/rollup-spans.ts';
+import { createIdSource } from '../models/ids.ts';
+import { runWith } from '../models/sql.ts';
+import { addPerson } from '../test/api/person.ts';
+import { openPage, startBrowser } from '../test/helpers/browser.ts';
+import type { Ending } from '../test/helpers/program.ts';
+import type { BenchContext } from './benchmark.ts';
+import { median, percentile } from './figures.ts';
+import { readable, type Report } from './report.ts';
+import { fillWithOutages } from './stand/history.ts';
+import { startInstallation, type Installation } from './stand/installation.ts';
+import { addMonitors, monitorId } from './stand/monitors.ts';
+import { fillWithRollups } from './stand/rollups.ts';
+import { startWeb } from './stand/running-service.ts';
+
+const MONITORS = 5000;
+const HISTORY_DAYS = 90;
+
+/** What the issue asks for: compressed bytes of a first visit, milliseconds until it can be used, milliseconds of a frame. */
+const FIRST_LOAD_BYTES = 200_000;
+const INTERACTIVE_MS = 1000;
+const FRAME_MS = 50;
+
+/** How often monitors change while somebody scrolls: so many at a time, so often. */
+const CHANGED_AT_ONCE = 10;
+const CHANGE_EVERY_MS = 100;
+
+/** A turn of the wheel, in pixels: a screen and a half. */
+const WHEEL_PX = 1200;
+const ROW_PX = 54;
+
+/** Notes in the page when there are rows, and when a letter in the search field has been taken: then it can be used. */
+const WATCH = `window.usable = new Promise((resolve) => {
+  const look = () => {
+    const field = document.querySelector('input[type="search"]');
+    if (document.querySelector('ul[aria-label="Monitors"] li a') === null || field === null) return requestAnimationFrame(look);
+    const rowsMs = performance.now();
+    field.value = '7';
+    field.dispatchEvent(new InputEvent('input', { bubbles: true, data: '7' }));
+    const taken = () => location.search === '?q=7' && document.querySelector('ul[aria-label="Monitors"] li a')?.textContent.includes('7') ? resolve({ rowsMs, usableMs: performance.now() }) : requestAnimationFrame(taken);
+    requestAnimationFrame(taken);
+  };
+  requestAnimationFrame(look);
+})`;
+
+/** Intervals from one frame to the next, by the page's own clock, and what the browser itself calls a long frame. */
+const COUNT_FRAMES = `{
+  window.frames_ = [];
+  window.longFrames = [];
+  let last = performance.now();
+  const next = (now) => { window.frames_.push(now - last); last = now; requestAnimationFrame(next); };
+  requestAnimationFrame(next);
+  new PerformanceObserver((list) => window.longFrames.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'long-animation-frame' });
+}`;
+
+type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };
+
+/** What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it scrolls while monitors change. */
+export async function consolePage({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const ending = { teardown: (end: () => Promise<unknown>) => stand.defer(end) } as Ending;
+    const installation = await startInstallation(stand, 'postgres');
+    const { database } = installation;
+    await addMonitors(installation, { count: MONITORS, intervalSeconds: 60, targets: ['https://shop.northwind.example/status/'], downAfterFailures: 1 });
+    const untilMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+    if (!isQuick) {
+      await fillWithOutages(database, { days: HISTORY_DAYS, untilMs });
+      await fillWithRollups(database, { monitors: MONITORS, days: 2, untilMs });
+    }
+    const { url } = await startWeb(stand, installation.env);
+    const person = await addPerson({ database, makeId: createIdSource(), url }, installation.tenantId);
+    const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
+    const way = { url, cookie: { name, value, url }, browser: await startBrowser(ending), ending };
+    await measureFirstLoad(report, way, isQuick ? 3 : 7);
+    await measureScrolling(report, way, installation);
+  });
+}
+
+async function openOverview({ url, cookie, browser, ending }: Way): Promise<{ page: Page; session: CDPSession }> {
+  const { page } = await openPage(ending, browser, { url });
+  await page.context().addCookies([cookie]);
+  const session = await page.context().newCDPSession(page);
+  return { page, session };
+}
+
+/** Each time in a browser that was never there: nothing is kept. */
+async function measureFirstLoad(report: Report, way: Way, rounds: number): Promise<void> {
+  const seen: { rowsMs: number; usableMs: number; bytes: number; dataBytes: number; cpuMs: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const { page, session } = await openOverview(way);
+    const addresses = new Map<string, string>();
+    const loaded = { page: 0, data: 0 };
+    session.on('Network.responseReceived', ({ requestId, response }) => addresses.set(requestId, response.url));
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      loaded[new URL(addresses.get(requestId) ?? way.url).pathname.startsWith('/v1/') ? 'data' : 'page'] += encodedDataLength;
+    });
+    await session.send('Network.enable');
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    await page.addInitScript(WATCH);
+    await page.goto('/');
+    const { rowsMs, usableMs } = (await page.evaluate('window.usable')) as { rowsMs: number; usableMs: number };
+    const { metrics } = await session.send('Performance.getMetrics');
+    seen.push({ rowsMs, usableMs, bytes: loaded.page, dataBytes: loaded.data, cpuMs: 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) });
+    await page.context().close();
+  }
+  const middle = (of: (each: (typeof seen)[number]) => number) => median(seen.map(of));
+  report.figure(`a first visit: ${readable(middle(({ dataBytes }) => dataBytes))} bytes of data beside the page; rows after ${readable(middle(({ rowsMs }) => rowsMs))} ms; ${readable(middle(({ cpuMs }) => cpuMs))} ms of CPU in the page's thread`);
+  report.bound({ name: 'first load, compressed', value: Math.max(...seen.map(({ bytes }) => bytes)), unit: ' bytes', atMost: FIRST_LOAD_BYTES });
+  report.bound({ name: `${readable(MONITORS)} monitors can be used after`, value: middle(({ usableMs }) => usableMs), unit: ' ms', atMost: INTERACTIVE_MS });
+}
+
+/** Over the whole list by the wheel and back by the keyboard, while others are going down and coming back. */
+async function measureScrolling(report: Report, way: Way, installation: Installation): Promise<void> {
+  const { page, session } = await openOverview(way);
+  await page.goto('/');
+  await page.getByRole('list', { name: 'Monitors' }).getByRole('link').first().waitFor();
+  await page.mouse.move(700, 500);
+  const tasks = await traceTasks(session);
+  await page.evaluate(COUNT_FRAMES);
+  const changes = keepChanging(installation);
+  const screens = Math.ceil((MONITORS * ROW_PX) / WHEEL_PX);
+  for (let turn = 0; turn < screens; turn += 1) await page.mouse.wheel(0, WHEEL_PX);
+  await page.locator('main').focus();
+  for (let press = 0; press < 2 * screens; press += 1) await page.keyboard.press('PageUp');
+  const changed = await changes.stop();
+  const [frames, longFrames] = (await page.evaluate('[window.frames_, window.longFrames]')) as [number[], number[]];
+  const cpuMs = await tasks.stop();
+  report.figure(`${readable(frames.length)} frames while ${readable(changed)} monitors changed: from one to the next ${readable(percentile(frames, 0.5))} ms (p99 ${readable(percentile(frames, 0.99))} ms, longest ${readable(Math.max(...frames))} ms); ${longFrames.length} that the browser calls long`);
+  report.figure(`tasks of the page's thread: ${readable(cpuMs.reduce((sum, ms) => sum + ms, 0) / frames.length)} ms of CPU a frame, p99 of a task ${readable(percentile(cpuMs, 0.99))} ms`);
+  report.bound({ name: 'longest task of the page while it scrolls, CPU', value: Math.max(...cpuMs), unit: ' ms', atMost: FRAME_MS });
+  report.bound({ name: 'longest time from one frame to the next', value: Math.max(...frames), unit: ' ms', atMost: FRAME_MS });
+  await page.context().close();
+}
+
+/** CPU milliseconds of each task of the page's own thread: what a frame costs, however busy the machine is with other things. */
+async function traceTasks(session: CDPSession): Promise<{ stop: () => Promise<number[]> }> {
+  type TraceEvent = { name: string; tid: number; tdur?: number };
+  const events: TraceEvent[] = [];
+  session.on('Tracing.dataCollected', ({ value }) => void events.push(...(value as unknown as TraceEvent[])));
+  await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline', 'devtools.timeline'] } });
+  return {
+    async stop() {
+      const isComplete = new Promise<void>((resolve) => session.once('Tracing.tracingComplete', () => resolve()));
+      await session.send('Tracing.end');
+      await isComplete;
+      const thread = events.find(({ name }) => name === 'FireAnimationFrame')?.tid;
+      return events.filter(({ name, tid }) => name === 'RunTask' && tid === thread).map(({ tdur = 0 }) => tdur / 1000);
+    },
+  };
+}
+
+/** Monitors go down and come back, some of them ten times a second, until it is told to stop; gives back how many changes that were. */
+function keepChanging({ database }: Installation): { stop: () => Promise<number> } {
+  const run = runWith(database);
+  const end = new AbortController();
+  const work = (async () => {
+    let round = 0;
+    for (; !end.signal.aborted; round += 1) {
+      const ids = Array.from({ length: CHANGED_AT_ONCE }, (_, index) => monitorId(1 + ((round * CHANGED_AT_ONCE + index) * 37) % MONITORS));
+      await run(`UPDATE monitors SET state = CASE state WHEN 'up' THEN 'down' ELSE 'up' END, state_since = $2 WHERE id = ANY($1::text[])`, [ids, Date.now()]);
+      await delay(CHANGE_EVERY_MS, undefined, { signal: end.signal }).catch(() => undefined);
+    }
+    return round * CHANGED_AT_ONCE;
+  })();
+  return {
+    async stop() {
+      end.abort();
+      return await work;
+    },
+  };
+}
