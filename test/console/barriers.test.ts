@@ -92,27 +92,27 @@ async function visit(page: Page, { path, shows, dialogs = [] }: Place, findSecre
   told.push(...findSecrets(await readAll(page)).map((secret) => `the ${secret} is shown`));
   for (const dialog of dialogs) told.push(...(await openAndClose(page, dialog)));
   const sections = await page.locator('nav[aria-label="Settings"] a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
-  const walked = WALK.settingsSection.places({} as never).map((section) => section.path);
-  told.push(...sections.filter((section) => !walked.includes(section)).map((section) => `${section} has no row in page-walk.ts`));
+  const walked = new Set(WALK.settingsSection.places({} as never).map((section) => section.path));
+  told.push(...sections.filter((section) => !walked.has(section)).map((section) => `${section} has no row in page-walk.ts`));
   return told.map((problem) => `${path}: ${problem}`);
 }
 
 /** By the keyboard: what opens has it, holds nobody, lets go at Escape, and gives it back to what opened it. */
-async function openAndClose(page: Page, { title, by, then }: WalkedDialog): Promise<string[]> {
+async function openAndClose(page: Page, { title, by, leads }: WalkedDialog): Promise<string[]> {
   const told: string[] = [];
   const opener = by(page);
   await opener.focus();
   await page.keyboard.press('Enter');
   told.push(...(await seeDialog(page, title)));
-  if (then === undefined) await page.keyboard.press('Escape');
+  if (leads === undefined) await page.keyboard.press('Escape');
   else {
-    await page.getByRole('dialog').getByRole('button', { name: then.press, exact: true }).click();
-    told.push(...(await seeDialog(page, then.title)));
+    await page.getByRole('dialog').getByRole('button', { name: leads.press, exact: true }).click();
+    told.push(...(await seeDialog(page, leads.title)));
     await page.keyboard.press('Escape');
-    told.push(...(await seeDialog(page, then.asks)));
+    told.push(...(await seeDialog(page, leads.asks)));
     await page.keyboard.press('Escape');
-    await page.getByRole('dialog', { name: then.asks }).waitFor({ state: 'detached' });
-    await page.getByRole('dialog', { name: then.title }).getByRole('button', { name: /^I have kept/ }).click();
+    await page.getByRole('dialog', { name: leads.asks }).waitFor({ state: 'detached' });
+    await page.getByRole('dialog', { name: leads.title }).getByRole('button', { name: /^I have kept/ }).click();
   }
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   return (await hasFocus(opener)) ? told : [...told, `after ${String(title)} the keyboard is at ${String(await page.evaluate('document.activeElement.outerHTML.slice(0, 200)'))}`];

@@ -2,8 +2,8 @@ import type { Locator, Page } from 'playwright-core';
 import type { PageName } from '../../console/paths.ts';
 import type { Furnished } from '../attackers/furnished-account.ts';
 
-/** What opens over a page: `by` is what somebody presses for it, `then` leads from it to something that is shown once, which `asks` before it closes. */
-export type WalkedDialog = { title: RegExp; by: (page: Page) => Locator; then?: { press: string; title: RegExp; asks: RegExp } };
+/** What opens over a page: `by` is what somebody presses for it, `leads` from it to something that is shown once, which `asks` before it closes. */
+export type WalkedDialog = { title: RegExp; by: (page: Page) => Locator; leads?: { press: string; title: RegExp; asks: RegExp } };
 
 /** Where a page is visited, a text that shows that it is all there, and what opens over it. */
 export type Place = { path: string; shows: string | RegExp; dialogs?: readonly WalkedDialog[] };
@@ -39,7 +39,7 @@ export const WALK: Record<PageName, WalkedPage> = {
         shows: 'Delete channel',
         dialogs: [
           { title: /^Delete channel/, by: button('Delete channel') },
-          { title: /^Change the signing secret/, by: button('Change secret'), then: { press: 'Change secret', title: /^The new signing secret$/, asks: /^Have you kept the secret/ } },
+          { title: /^Change the signing secret/, by: button('Change secret'), leads: { press: 'Change secret', title: /^The new signing secret$/, asks: /^Have you kept the secret/ } },
         ],
       },
     ],
@@ -53,7 +53,7 @@ export const WALK: Record<PageName, WalkedPage> = {
         shows: 'Delete agent',
         dialogs: [
           { title: /^Delete agent/, by: button('Delete agent') },
-          { title: /^Give .* a new token/, by: button('New token'), then: { press: 'New token', title: /^The new token$/, asks: /^Have you kept the command/ } },
+          { title: /^Give .* a new token/, by: button('New token'), leads: { press: 'New token', title: /^The new token$/, asks: /^Have you kept the command/ } },
         ],
       },
     ],
