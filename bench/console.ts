@@ -55,6 +55,7 @@ const COUNT_FRAMES = `{
   new PerformanceObserver((list) => window.longFrames.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'long-animation-frame' });
 }`;
 
+type TraceEvent = { name: string; tid: number; ts: number; dur?: number; tdur?: number; args?: { data?: { functionName?: string; type?: string } } };
 type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };
 
 /** What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it scrolls while monitors change. */
@@ -126,17 +127,17 @@ async function measureScrolling(report: Report, way: Way, installation: Installa
   for (let press = 0; press < 2 * screens; press += 1) await page.keyboard.press('PageUp');
   const changed = await changes.stop();
   const [frames, longFrames] = (await page.evaluate('[window.frames_, window.longFrames]')) as [number[], number[]];
-  const cpuMs = await tasks.stop();
+  const { cpuMs, longest } = await tasks.stop();
   report.figure(`${readable(frames.length)} frames while ${readable(changed)} monitors changed: from one to the next ${readable(percentile(frames, 0.5))} ms (p99 ${readable(percentile(frames, 0.99))} ms, longest ${readable(Math.max(...frames))} ms); ${longFrames.length} that the browser calls long`);
   report.figure(`tasks of the page's thread: ${readable(cpuMs.reduce((sum, ms) => sum + ms, 0) / frames.length)} ms of CPU a frame, p99 of a task ${readable(percentile(cpuMs, 0.99))} ms`);
+  report.figure(`the longest tasks, with what took the most in them: ${longest}`);
   report.bound({ name: 'longest task of the page while it scrolls, CPU', value: Math.max(...cpuMs), unit: ' ms', atMost: FRAME_MS });
   report.bound({ name: 'longest time from one frame to the next', value: Math.max(...frames), unit: ' ms', atMost: FRAME_MS });
   await page.context().close();
 }
 
 /** CPU milliseconds of each task of the page's own thread: what a frame costs, however busy the machine is with other things. */
-async function traceTasks(session: CDPSession): Promise<{ stop: () => Promise<number[]> }> {
-  type TraceEvent = { name: string; tid: number; tdur?: number };
+async function traceTasks(session: CDPSession): Promise<{ stop: () => Promise<{ cpuMs: number[]; longest: string }> }> {
   const events: TraceEvent[] = [];
   session.on('Tracing.dataCollected', ({ value }) => void events.push(...(value as unknown as TraceEvent[])));
   await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline', 'devtools.timeline'] } });
@@ -146,9 +147,17 @@ async function traceTasks(session: CDPSession): Promise<{ stop: () => Promise<nu
       await session.send('Tracing.end');
       await isComplete;
       const thread = events.find(({ name }) => name === 'FireAnimationFrame')?.tid;
-      return events.filter(({ name, tid }) => name === 'RunTask' && tid === thread).map(({ tdur = 0 }) => tdur / 1000);
+      const own = events.filter(({ tid }) => tid === thread);
+      const tasks = own.filter(({ name }) => name === 'RunTask').toSorted((a, b) => (b.tdur ?? 0) - (a.tdur ?? 0));
+      return { cpuMs: tasks.map(({ tdur = 0 }) => tdur / 1000), longest: tasks.slice(0, 3).map((task) => describeTask(task, own)).join('; ') };
     },
   };
+}
+
+/** A task's CPU milliseconds, and which parts of it took the most: parts lie within each other. */
+function describeTask(task: TraceEvent, events: readonly TraceEvent[]): string {
+  const parts = events.filter((event) => event !== task && event.name !== 'RunTask' && event.ts >= task.ts && event.ts + (event.dur ?? 0) <= task.ts + (task.dur ?? 0) && (event.tdur ?? 0) > 1000).toSorted((a, b) => (b.tdur ?? 0) - (a.tdur ?? 0));
+  return `${readable((task.tdur ?? 0) / 1000)} ms: ${parts.slice(0, 6).map(({ name, tdur = 0, args }) => `${name} ${args?.data?.functionName ?? args?.data?.type ?? ''} ${readable(tdur / 1000)}`).join(', ')}`;
 }
 
 /** Monitors go down and come back, some of them ten times a second, until it is told to stop; gives back how many changes that were. */

@@ -74,6 +74,7 @@ test('no page and no dialog keeps anybody out, and nothing that was secret is sh
 async function openAs(t: ExecutionContext<Context>, { headers }: Person, form: (typeof FORMS)[number]) {
   if (browser === null) throw new Error('The browser did not start');
   const opened = await openPage(t, browser, { url: t.context.api.url, ...form });
+  opened.page.setDefaultTimeout(60_000);
   const [name = '', value = ''] = (headers['Cookie'] ?? '').split('=');
   await opened.page.context().addCookies([{ name, value, url: t.context.api.url }]);
   return opened;

@@ -28,7 +28,7 @@ export function select(monitors: readonly Monitor[], { status, type, text, sort 
   const { compare } = SORTS[isSort(sort) ? sort : 'attention'];
   return monitors
     .filter((monitor) => (status === '' || monitor.status === status) && (type === '' || monitor.type === type) && matches(monitor, words))
-    .map((monitor): Keyed => ({ monitor, order: wordsOf(monitor).order, rank: rankOf(monitor), start: startOf(monitor, incidents) }))
+    .map((monitor): Keyed => ({ monitor, order: orderOf(monitor), rank: rankOf(monitor), start: startOf(monitor, incidents) }))
     .toSorted(compare)
     .map(({ monitor }) => monitor);
 }
@@ -51,26 +51,33 @@ export function summarise(counts: Readonly<Record<Status, number>>): string {
   return counts.paused === total ? `All ${total} are paused` : 'Nothing is known yet';
 }
 
-/** What a monitor is ordered and found by. Thousands are sorted at every change: comparing by the rules of a language would take ten times as long. */
-type Words = { order: string; all: string };
-const known = new WeakMap<Monitor, Words>();
+/** What monitors are ordered by, and what they are found by once somebody looks for one: comparing by the rules of a language would take ten times as long. */
+const orders = new WeakMap<Monitor, string>();
+const texts = new WeakMap<Monitor, string>();
 
-function wordsOf(monitor: Monitor): Words {
-  const before = known.get(monitor);
-  if (before !== undefined) return before;
-  const { name, target, type } = monitor;
-  const words = { order: plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')), all: plain(`${name} ${target} ${type}`) };
-  known.set(monitor, words);
-  return words;
+function orderOf(monitor: Monitor): string {
+  return remembered(orders, monitor, ({ name }) => plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')));
 }
 
-/** Without case and accents. */
+function textOf(monitor: Monitor): string {
+  return remembered(texts, monitor, ({ name, target, type }) => plain(`${name} ${target} ${type}`));
+}
+
+function remembered(known: WeakMap<Monitor, string>, monitor: Monitor, make: (monitor: Monitor) => string): string {
+  const before = known.get(monitor);
+  if (before !== undefined) return before;
+  const made = make(monitor);
+  known.set(monitor, made);
+  return made;
+}
+
+/** Without case and accents; most names have none. */
 function plain(text: string): string {
-  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  return (/[^ -~]/.test(text) ? text.normalize('NFKD').replaceAll(/\p{M}/gu, '') : text).toLowerCase();
 }
 
 function matches(monitor: Monitor, words: readonly string[]): boolean {
-  return words.every((word) => wordsOf(monitor).all.includes(word));
+  return words.every((word) => textOf(monitor).includes(word));
 }
 
 function compareTexts(a: string, b: string): number {
