@@ -90,6 +90,7 @@ export const WALK: Record<PageName, WalkedPage> = {
         ],
       },
       { path: '/settings/usage', shows: 'Requests to the API' },
+      { path: '/settings/audit-log', shows: /for 400 days/ },
     ],
   },
   fleet: { places: () => [{ path: '/fleet', shows: 'evaluate' }] },
