@@ -47,6 +47,7 @@ import { signInHandler } from './handlers/sign-in.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './handlers/stats.ts';
 import { tryMonitorHandler } from './handlers/trials.ts';
 import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './handlers/tokens.ts';
+import { listVendorComponentsHandler, listVendorsHandler } from './handlers/vendors.ts';
 import { getUsageHandler } from './handlers/usage.ts';
 import { changePasswordHandler, updateUserHandler } from './handlers/user.ts';
 import { onlyAs } from './middleware/admission.ts';
@@ -80,6 +81,8 @@ export const ROUTES = {
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
   tryMonitor: { method: 'post', path: '/trials', records: null, handler: tryMonitorHandler },
+  listVendors: { method: 'get', path: '/vendors', handler: listVendorsHandler },
+  listVendorComponents: { method: 'get', path: '/vendors/components', handler: listVendorComponentsHandler },
   watchLive: { method: 'get', path: '/live', handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/:id', handler: getIncidentHandler },

@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 1cb152b0bbe51b4679a7639092f0134157c2a5292eb5993e0879ae7ea285d6b4
+// openapi.yaml sha256 b2ffdd0ae77604c183007065a5fdab3d98fec0f70412e7f7c49c4dba7ae5b07a
 
 export type paths = {
     "/monitors": {
@@ -322,6 +322,49 @@ export type paths = {
          *
          */
         post: operations["tryMonitor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the vendors that are known by an id
+         * @description An extension. What a vendor monitor's `target` can name, by name. Any other vendor goes by the URL of its status page.
+         */
+        get: operations["listVendors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendors/components": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what a vendor's status page lists
+         * @description An extension. What a vendor monitor with this `target` could watch, each with its present state. The page is read by a worker, 8 seconds at most, unless it
+         *     was within the last minute. A page that cannot be read, or is none, is no error: `failure` says why, and there are no components. AWS lists only what is in trouble, Azure
+         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each person or token.
+         *
+         */
+        get: operations["listVendorComponents"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1669,6 +1712,45 @@ export type components = {
             monitor_id?: string;
             region?: string;
             monitor?: components["schemas"]["MonitorPatch"];
+        };
+        VendorList: {
+            vendors: components["schemas"]["Vendor"][];
+        };
+        Vendor: {
+            /** @example github */
+            id: string;
+            /** @example GitHub */
+            name: string;
+            /**
+             * @description Its status page for people.
+             * @example https://www.githubstatus.com
+             */
+            page_url: string;
+        };
+        VendorPage: {
+            /** @description Of the catalogue; the host of a page that is not in it. */
+            id: string;
+            /** @description What the catalogue or else the page calls the vendor. */
+            name: string;
+            /** @description The status page for people. */
+            page_url: string;
+            /**
+             * @description Whether the page lists all components, those in trouble only (AWS, whose components are written `service:region`), or none (Azure).
+             * @enum {string}
+             */
+            lists: "all" | "troubled" | "none";
+            /** @description In the page's order. */
+            components: components["schemas"]["VendorComponent"][];
+            /** @description Why the page could not be read; null where it was. */
+            failure: string | null;
+        };
+        VendorComponent: {
+            /** @description The page's own; for AWS `service:region`. */
+            id: string;
+            /** @description Several components of a page may share one; the id tells them apart. */
+            name: string;
+            /** @enum {string} */
+            state: "operational" | "maintenance" | "degraded" | "partial" | "major";
         };
         /** @description An extension. */
         Trial: {
@@ -4149,6 +4231,67 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listVendors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The vendors. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VendorList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listVendorComponents: {
+        parameters: {
+            query: {
+                /** @description A vendor's id, or the URL of a status page, as in a monitor. */
+                target: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the page says. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VendorPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

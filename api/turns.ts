@@ -8,6 +8,8 @@ const TURNS = {
   check: { points: 6, what: 'checks of this monitor were asked for' },
   /** Of one person or token: a target that is given freely must not make this a scanner. */
   trial: { points: 10, what: 'trials were asked for' },
+  /** Of one person or token: likewise. */
+  page: { points: 10, what: 'status pages that are not in the catalogue were asked for' },
 } as const;
 
 /** Lets somebody have a turn; throws 429 where they had them all within the minute. */
@@ -16,7 +18,7 @@ export type Turns = { take: (kind: keyof typeof TURNS, key: string) => Promise<v
 /** Makes the turns of an installation. */
 export function createTurns(store: RateLimitStore): Turns {
   const limiterOf = (kind: keyof typeof TURNS) => createLimiter(store, { points: TURNS[kind].points, duration: 60, keyPrefix: `spotcheck-${kind}` });
-  const limiters = { check: limiterOf('check'), trial: limiterOf('trial') };
+  const limiters = { check: limiterOf('check'), trial: limiterOf('trial'), page: limiterOf('page') };
   return {
     async take(kind, key) {
       try {

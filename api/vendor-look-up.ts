@@ -10,7 +10,7 @@ export type VendorLookUpOptions = {
 };
 
 /** What a page lists changes rarely: what it said within the last ten minutes is good enough to hold names against. In milliseconds. */
-const FRESH_MS = 600_000;
+const GOOD_FOR_NAMES_MS = 600_000;
 
 /** How long a request waits for a worker that reads the page, in milliseconds: longer than the worker takes, shorter than a client's patience. */
 const PATIENCE_MS = 8000;
@@ -20,12 +20,12 @@ const UNANSWERED: VendorReading = { outcome: 'failed', failure: { kind: 'unreach
 
 /** Makes the function that has a page read by a worker, for the API asks no stranger's server itself, and waits for what comes of it. */
 export function createVendorLookUp({ listRecords, enqueueLookUp, now }: VendorLookUpOptions): ApiDependencies['readVendorPage'] {
-  return async (page) => {
+  return async (page, freshMs = GOOD_FOR_NAMES_MS) => {
     const [documents = []] = listVendorDocuments(page, []);
     const look = async () => pair(documents, await listRecords(documents.map(({ url }) => url)));
     const startedAtMs = now();
     const known = await look();
-    if (known?.every(({ record }) => record.failure === null && startedAtMs - (record.fetchedAtMs ?? 0) < FRESH_MS)) return readingOf(known, startedAtMs);
+    if (known?.every(({ record }) => record.failure === null && startedAtMs - (record.fetchedAtMs ?? 0) < freshMs)) return readingOf(known, startedAtMs);
     try {
       await enqueueLookUp(page.isInCatalogue ? page.vendorId : page.pageUrl);
     } catch {

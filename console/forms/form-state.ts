@@ -13,6 +13,8 @@ export type FormState = {
   problem: (field: string) => string | undefined;
   problems: Problems;
   agents: readonly Schemas['Agent'][];
+  /** Those that go by an id, by name. */
+  vendors: readonly Schemas['Vendor'][];
   /** The monitor as it was read; null while a new one is made. */
   monitor: Schemas['MonitorDetail'] | null;
 };

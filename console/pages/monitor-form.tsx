@@ -15,8 +15,12 @@ export function MonitorFormPage({ params, query }: PageProps) {
   const id = params['id'];
   const load = useLoad(
     async (signal) => {
-      const [{ agents }, monitor] = await Promise.all([api.get('/agents', { query: { limit: 1000 }, signal }), id === undefined ? null : api.get('/monitors/{id}', { path: { id }, signal })]);
-      return { agents, monitor };
+      const [{ agents }, { vendors }, monitor] = await Promise.all([
+        api.get('/agents', { query: { limit: 1000 }, signal }),
+        api.get('/vendors', { signal }),
+        id === undefined ? null : api.get('/monitors/{id}', { path: { id }, signal }),
+      ]);
+      return { agents, vendors, monitor };
     },
     [id],
   );
@@ -29,7 +33,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
         {(loaded) => {
           const surroundings: Surroundings = { minInterval: MIN_INTERVAL[signedIn().tenant.plan], sharedPlaces: loaded.agents.filter(({ kind }) => kind === 'first_party').length };
           const original = loaded.monitor === null ? emptyDraft(typeOf(query['type'])) : withFollowing(draftOf(loaded.monitor), surroundings);
-          return <MonitorForm {...{ original, surroundings }} monitor={loaded.monitor} agents={loaded.agents} />;
+          return <MonitorForm {...{ original, surroundings }} monitor={loaded.monitor} agents={loaded.agents} vendors={loaded.vendors} />;
         }}
       </Loaded>
     </Page>

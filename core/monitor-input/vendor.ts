@@ -62,7 +62,8 @@ export function completeVendor(
 /** AWS tells of trouble only, Azure of no components at all. */
 const LISTS_NOTHING: ReadonlySet<VendorPage['adapter']> = new Set(['aws', 'azure'] as const);
 
-function unknownVendor(target: string): string {
+/** What is wrong with a target that `findVendorPage` finds nothing for, with the ids that may have been meant. */
+export function unknownVendor(target: string): string {
   const near = nearMatches(target, VENDORS.map(({ id }) => id));
   const remedy = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
   return `target must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got ${JSON.stringify(target)}${remedy}`;

@@ -40,7 +40,8 @@ const PROBE_PATHS = {
 
 const PAGE_PATHS: Readonly<Partial<Record<VendorAdapter, string>>> = { aws: '/health/status', azure: '/en-us/status' };
 
-function pageOf({ id, name, adapter, hosts: [host] }: Vendor): VendorPage {
+/** Where the state of a vendor of the catalogue is read. */
+export function pageOf({ id, name, adapter, hosts: [host] }: Vendor): VendorPage {
   return {
     vendorId: id,
     name,

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createVendorLookUp } from '../../api/vendor-look-up.ts';
+import { VENDORS } from '../../core/vendor/catalogue.ts';
 import { listVendorDocumentRecords } from '../../models/vendor-pages.ts';
 import { openRuntime } from '../../workers/open-runtime.ts';
 import { startServiceCheck } from '../../workers/processes/check.ts';
@@ -56,9 +57,9 @@ function openApi(api: ApiServer): Promise<string> {
   // Each look at the clock is three seconds later, so that nobody waits for the patience to end.
   const unattended = createVendorLookUp({ listRecords, enqueueLookUp: async () => undefined, now: () => (ms += 3000) });
   return api.another({
-    async readVendorPage(page) {
+    async readVendorPage(page, freshMs) {
       wanted.push(page.vendorId);
-      const reading = await (UNATTENDED.has(page.vendorId) ? unattended(page) : attended(page));
+      const reading = await (UNATTENDED.has(page.vendorId) ? unattended(page, freshMs) : attended(page, freshMs));
       await overtaking.get(page.pageUrl)?.();
       return reading;
     },
@@ -223,4 +224,55 @@ test('the vendor that a read shows can be sent back and changes nothing', async 
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: { vendor } })).status, 200);
   t.deepEqual(await vendorOf(owner, id), vendor);
   t.is(page.requests.length, 1);
+});
+
+test('the vendors of the catalogue are listed by name, for whoever may read', async (t) => {
+  const { reader } = await openVendorApi(t);
+  const { vendors } = (await reader('GET', '/v1/vendors')).json as { vendors: { id: string; name: string; page_url: string }[] };
+  t.deepEqual(vendors.map(({ id }) => id).toSorted(), VENDORS.map(({ id }) => id).toSorted());
+  t.deepEqual(vendors.find(({ id }) => id === 'aws'), { id: 'aws', name: 'AWS', page_url: 'https://health.aws.amazon.com/health/status' });
+  t.deepEqual(vendors.slice(0, 3).map(({ name }) => name), ['1Password', 'Aiven', 'Akamai Linode']);
+});
+
+test('the components of a page are listed with their states, read once a minute at the most', async (t) => {
+  const page = await startStatusPage(t);
+  page.page.components = [{ id: 'c1', name: 'API', status: 'partial_outage' }, { id: 'c2', name: 'API', status: 'operational' }];
+  const { reader } = await openVendorApi(t);
+  const path = `/v1/vendors/components?target=${encodeURIComponent(`${page.url}/history`)}`;
+  const seen = await reader('GET', path);
+  t.deepEqual(seen.json, {
+    id: new URL(page.url).host,
+    name: 'Shop Cloud',
+    page_url: page.url,
+    lists: 'all',
+    components: [{ id: 'c1', name: 'API', state: 'partial' }, { id: 'c2', name: 'API', state: 'operational' }],
+    failure: null,
+  }, seen.text);
+  t.deepEqual((await reader('GET', path)).json, seen.json);
+  t.is(page.requests.length, 1);
+});
+
+test('a page that cannot be read, or is none, is answered with the reason, and what is no vendor with a 400', async (t) => {
+  const site = await startStatusPage(t);
+  site.instead = { status: 200, body: '<h1>Hello</h1>' };
+  const { reader } = await openVendorApi(t);
+  const ask = (target: string) => reader('GET', `/v1/vendors/components?target=${encodeURIComponent(target)}`);
+  const none = await ask(site.url);
+  t.is(none.status, 200, none.text);
+  t.deepEqual(none.json['components'], []);
+  t.regex(String(none.json['failure']), /it is not JSON$/);
+  t.like((await ask('cloudflare')).json, { id: 'cloudflare', name: 'Cloudflare', components: [], failure: 'The status page was not read in time' });
+  isError(t, await ask('cloudflair'), { status: 400, error: /got "cloudflair"; did you mean cloudflare/ });
+  isError(t, await reader('GET', '/v1/vendors/components'), { status: 400, error: /target/ });
+});
+
+test('pages that are not in the catalogue are read ten times a minute for one caller, those that are as often as they like', async (t) => {
+  const page = await startStatusPage(t);
+  const { owner, reader } = await openVendorApi(t);
+  const ask = (call: typeof owner, target: string) => call('GET', `/v1/vendors/components?target=${encodeURIComponent(target)}`);
+  const statuses: number[] = [];
+  for (let asked = 0; asked < 11; asked += 1) statuses.push((await ask(owner, page.url)).status);
+  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429]);
+  t.is((await ask(owner, 'cloudflare')).status, 200);
+  t.is((await ask(reader, page.url)).status, 200);
 });

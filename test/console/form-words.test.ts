@@ -1,12 +1,12 @@
 import test from 'ava';
 import { Failure } from '../../console/client/failure.ts';
 import { secondsToNextLook, worstDetectionSeconds } from '../../console/forms/detection.ts';
+import { isWatched, unlisted, withComponent } from '../../console/forms/components.ts';
 import { defaultsOf, MIN_INTERVAL } from '../../console/forms/monitor-defaults.ts';
 import { AGENT_CHECKED, emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
 import { suggestName } from '../../console/forms/name.ts';
 import { problemsOf } from '../../console/forms/problems.ts';
 import { describeDown, latestNotice, sayDuration } from '../../console/forms/sentences.ts';
-import { VENDORS } from '../../console/forms/vendors.ts';
 import { MODE_WORDS, OP_WORDS, OPS, RECORDS, SOURCES, TYPE_ORDER } from '../../console/forms/words.ts';
 import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/dns/records.ts';
 import { ASSERTION_OPS, OPS_BY_SOURCE } from '../../core/http/assertions.ts';
@@ -15,8 +15,11 @@ import { readMonitorCreate } from '../../core/monitor-input/read.ts';
 import { AGENT_CHECKED_TYPES, ASSERTION_SOURCES, MONITOR_TYPES, type MonitorType } from '../../core/monitor.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { recheckAfterMs } from '../../core/recheck.ts';
-import * as catalogue from '../../core/vendor/catalogue.ts';
 import { CONTEXT } from '../core/monitor-input/context.ts';
+
+type Listed = Parameters<typeof isWatched>[0];
+
+const VENDORS = [{ id: 'github', name: 'GitHub', page_url: 'https://www.githubstatus.com' }];
 
 const draftWith = (type: MonitorType, part: Partial<Draft> = {}): Draft => ({ ...emptyDraft(type), ...part });
 
@@ -47,10 +50,9 @@ test('what the form shows for empty fields is what the service fills in', (t) =>
   }
 });
 
-test('the form offers what the service takes: types, vendors, conditions and records, with examples that are some', (t) => {
+test('the form offers what the service takes: types, conditions and records, with examples that are some', (t) => {
   t.deepEqual(TYPE_ORDER.toSorted(), MONITOR_TYPES.toSorted());
   t.deepEqual(AGENT_CHECKED, AGENT_CHECKED_TYPES);
-  t.deepEqual(Object.fromEntries(VENDORS), Object.fromEntries(catalogue.VENDORS.map(({ id, name }) => [id, name])));
   t.deepEqual(Object.keys(SOURCES).toSorted(), ASSERTION_SOURCES.toSorted());
   t.deepEqual(Object.keys(OP_WORDS).toSorted(), ASSERTION_OPS.toSorted());
   for (const source of ASSERTION_SOURCES) t.deepEqual(OPS[source].toSorted(), OPS_BY_SOURCE[source].toSorted(), source);
@@ -80,7 +82,7 @@ test('sentences follow what is chosen', (t) => {
   t.is(latestNotice(draftWith('heartbeat', { interval: '86400', grace: '0' }), three), 86_400);
   t.is(latestNotice(draftWith('http', { interval: 'x' }), three), null);
   t.deepEqual([90, 3600, 103_680, 0].map(sayDuration), ['1 min 30 s', '1 h', '1 d 4 h 48 min', '0 s']);
-  t.deepEqual([suggestName({ type: 'http', target: 'https://a.example/' }), suggestName({ type: 'http', target: 'https://a.example:8080/b?c' }), suggestName({ type: 'tcp', target: 'a.example:25' }), suggestName({ type: 'vendor', target: 'github' })], ['a.example', 'a.example:8080/b', 'a.example:25', 'GitHub']);
+  t.deepEqual([suggestName({ type: 'http', target: 'https://a.example/' }, VENDORS), suggestName({ type: 'http', target: 'https://a.example:8080/b?c' }, VENDORS), suggestName({ type: 'tcp', target: 'a.example:25' }, VENDORS), suggestName({ type: 'vendor', target: 'github' }, VENDORS)], ['a.example', 'a.example:8080/b', 'a.example:25', 'GitHub']);
 });
 
 /** What the service answers to a body, as the form shows it. */
@@ -109,4 +111,15 @@ test("the service's own sentences stand at their fields, without the names that 
   const headers = [{ name: 'a', value: '1', kind: 'plain', isStored: false }, { name: 'X-Bad', value: '\n', kind: 'secret', isStored: false }] as const;
   t.deepEqual(problems({ name: 'x', check_spec: { request: { secretHeaders: { 'X-Bad': '\n' } } } }, draftWith('http', { request: { ...emptyDraft('http').request, headers } })).byField, { 'headers[1]': 'Must be a header value of Latin-1 characters without line breaks, got others' });
   t.deepEqual(problemsOf(new Failure('this plan has 20 monitors at most; delete one', { status: 403, requestId: 'req_1' }), emptyDraft('http')), { byField: {}, rest: ['This plan has 20 monitors at most; delete one (request req_1)'] });
+});
+
+test('components are watched by their names, or by their ids where names are shared, whatever they were written as', (t) => {
+  const [api, eu, us] = [{ id: 'a', name: 'API' }, { id: 'eu', name: 'Storage' }, { id: 'us', name: 'storage' }].map((each) => ({ ...each, state: 'operational' as const })) as [Listed, Listed, Listed];
+  const listed = [api, eu, us];
+  const turn = (component: Listed, watched: readonly string[], isOn: boolean) => withComponent(component, { listed, watched, isOn });
+  t.deepEqual(turn(api, [''], true), ['API']);
+  t.deepEqual(turn(us, ['API'], true), ['API', 'us']);
+  t.deepEqual(turn(api, ['A', 'us', 'api'], false), ['us']);
+  t.deepEqual([isWatched(eu, ['us']), isWatched(us, ['US']), isWatched(api, ['Api '])], [false, true, true]);
+  t.deepEqual(unlisted(['api', 'eu', 'Pages'], listed), ['Pages']);
 });

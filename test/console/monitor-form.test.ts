@@ -2,6 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { startStatusPage } from '../helpers/status-page.ts';
 import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
@@ -131,5 +132,36 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
   await page.getByRole('link', { name: 'Go to the monitor' }).click();
   await page.waitForURL(/\/monitors\/mon_/);
   await until(async () => (await service.call('GET', new URL(page.url()).pathname)).json['status'] === 'up');
+  t.deepEqual(complaints, []);
+});
+
+test.serial("a vendor's components are ticked in the list of its status page, with their states", async (t) => {
+  const { browser, service, person } = t.context;
+  const site = await startStatusPage(t);
+  const { components } = site.page;
+  components[1] = { id: 'c2', name: 'Dashboard', status: 'major_outage' };
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/monitors/new?type=vendor');
+  await signIn(page, person);
+  await page.getByLabel('Vendor', { exact: true }).selectOption('other');
+  await page.getByLabel('Status page', { exact: true }).fill(site.url);
+  await page.getByRole('button', { name: 'List its components' }).click();
+  await page.getByRole('checkbox', { name: 'Dashboard Major outage' }).check();
+  await page.getByRole('checkbox', { name: 'API Operational' }).check();
+  await page.getByRole('checkbox', { name: 'API Operational' }).uncheck();
+  t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+  await page.waitForURL(/\/monitors\/mon_/);
+  const path = new URL(page.url()).pathname;
+  const watched = async () => ((await service.call('GET', path)).json['check_spec'] as { vendor: { components: string[] } }).vendor.components;
+  t.deepEqual(await watched(), ['Dashboard']);
+
+  await page.goto(`${path}/edit`);
+  const ticked = page.getByRole('checkbox', { name: 'Dashboard Major outage', checked: true });
+  await ticked.uncheck();
+  await page.getByText('None ticked: the whole vendor counts.').waitFor();
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.waitForURL((url) => url.pathname === path);
+  t.deepEqual(await watched(), []);
   t.deepEqual(complaints, []);
 });

@@ -1,19 +1,18 @@
-import { useSignal } from '@preact/signals';
-import { TextField, SelectField } from '../../parts/field.tsx';
+import { TextField } from '../../parts/field.tsx';
 import { DurationField } from '../../forms/duration-field.tsx';
 import type { FormState } from '../../forms/form-state.ts';
 import { suggestName } from '../../forms/name.ts';
 import { NumberField } from '../../forms/number-field.tsx';
 import { sayDuration } from '../../forms/sentences.ts';
-import { TextList } from '../../forms/text-list.tsx';
-import { VENDORS } from '../../forms/vendors.ts';
 import { TYPES } from '../../forms/words.ts';
+import { Components } from './components.tsx';
+import { VendorChoice } from './vendor-choice.tsx';
 
 /** What every monitor has: what is watched, what it is called, how often it is looked at; and what its type cannot do without. */
 export function Basics({ form }: { form: FormState }) {
-  const { draft, change, defaults, surroundings, problem, monitor } = form;
+  const { draft, change, defaults, surroundings, problem, monitor, vendors } = form;
   const { type } = draft;
-  const suggestion = monitor === null ? suggestName(draft) : '';
+  const suggestion = monitor === null ? suggestName(draft, vendors) : '';
   return (
     <>
       <Target form={form} />
@@ -45,10 +44,11 @@ export function Basics({ form }: { form: FormState }) {
   );
 }
 
-function Target({ form: { draft, change, problem } }: { form: FormState }) {
+function Target({ form }: { form: FormState }) {
+  const { draft, change, problem } = form;
   const { target } = TYPES[draft.type];
   if (target === null) return null;
-  if (draft.type === 'vendor') return <Vendor {...{ draft, change, problem }} />;
+  if (draft.type === 'vendor') return <VendorChoice form={form} />;
   return (
     <TextField
       key={draft.type}
@@ -63,48 +63,6 @@ function Target({ form: { draft, change, problem } }: { form: FormState }) {
       autocapitalize="off"
       spellcheck={false}
       onValue={(text) => change({ target: text })}
-    />
-  );
-}
-
-const OTHER = 'other';
-
-/** A vendor out of the catalogue, or a page of one that is not in it. */
-function Vendor({ draft, change, problem }: Pick<FormState, 'draft' | 'change' | 'problem'>) {
-  const isKnown = VENDORS.some(([id]) => id === draft.target.toLowerCase());
-  const isOther = useSignal(draft.target !== '' && !isKnown);
-  const choose = (value: string) => {
-    isOther.value = value === OTHER;
-    change({ target: value === OTHER ? '' : value });
-  };
-  return (
-    <div class="flex flex-col gap-3">
-      <SelectField
-        label="Vendor"
-        value={isOther.value ? OTHER : draft.target.toLowerCase()}
-        hint="Type the first letters to find it in the list."
-        error={isOther.value ? undefined : problem('target')}
-        options={[{ value: '', label: 'Choose a vendor' }, { value: OTHER, label: 'Another one, by the URL of its status page' }, ...VENDORS.map(([value, label]) => ({ value, label }))]}
-        onValue={choose}
-      />
-      {isOther.value && (
-        <TextField label="Status page" value={draft.target} placeholder="https://status.example.com" hint="A page made with Atlassian Statuspage. It is read when you save." error={problem('target')} inputMode="url" autocomplete="off" autocapitalize="off" spellcheck={false} onValue={(target) => change({ target })} />
-      )}
-    </div>
-  );
-}
-
-function Components({ form: { draft, change, problem } }: { form: FormState }) {
-  const isAws = draft.target.toLowerCase() === 'aws';
-  return (
-    <TextList
-      label="Components"
-      item="Component"
-      values={draft.components}
-      onValues={(components) => change({ components })}
-      placeholder={isAws ? 'ec2:us-east-1' : 'Actions'}
-      hint={isAws ? 'AWS needs at least one service:region, such as ec2:us-east-1 or cloudfront:global.' : 'None: the whole vendor counts. Otherwise only these, by their names on the status page; a name it does not have is answered with those that come near.'}
-      error={problem('components')}
     />
   );
 }

@@ -25,10 +25,10 @@ import { TryIt } from './try-it.tsx';
 import { TypeChooser } from './type-chooser.tsx';
 import { TypeFields } from './type-fields.tsx';
 
-type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null; agents: readonly Schemas['Agent'][] };
+type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null } & Pick<FormState, 'agents' | 'vendors'>;
 
 /** The form of a monitor, new or there already. */
-export function MonitorForm({ original, surroundings, monitor, agents }: Props) {
+export function MonitorForm({ original, surroundings, monitor, agents, vendors }: Props) {
   // What was read when the form was opened: a later read must not take away what is filled in.
   const first = useMemo(() => original, []);
   const draft = useSignal(first);
@@ -53,10 +53,11 @@ export function MonitorForm({ original, surroundings, monitor, agents }: Props) 
     problem: (field) => problems.value.byField[field],
     problems: problems.value,
     agents,
+    vendors,
     monitor,
   };
   const create = async () => {
-    const name = draft.value.name.trim() === '' ? suggestName(draft.value) : draft.value.name.trim();
+    const name = draft.value.name.trim() === '' ? suggestName(draft.value, vendors) : draft.value.name.trim();
     const { id } = await api.post('/monitors', { body: createBody({ ...draft.value, name }) });
     isSaved.value = true;
     // It is made: what goes wrong from here on must not look as if it were not.

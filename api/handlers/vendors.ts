@@ -1,0 +1,31 @@
+import type { RequestHandler } from 'express';
+import { unknownVendor } from '../../core/monitor-input/vendor.ts';
+import { VENDORS } from '../../core/vendor/catalogue.ts';
+import { findVendorPage } from '../../core/vendor/page.ts';
+import { badRequest } from '../api-error.ts';
+import type { HandlerDependencies } from '../dependencies.ts';
+import { presentVendor, presentVendorPage } from '../presenters/vendor.ts';
+import { callerOf } from '../request-context.ts';
+import type { operations } from '../schema.generated.ts';
+
+/** Somebody looks at the states: older ones would be those of another moment. In milliseconds. */
+const FRESH_MS = 60_000;
+
+/** `GET /vendors` */
+export function listVendorsHandler(): RequestHandler {
+  const vendors = VENDORS.toSorted((a, b) => a.name.localeCompare(b.name, 'en')).map(presentVendor);
+  return (_request, response) => {
+    response.json({ vendors });
+  };
+}
+
+/** `GET /vendors/components` */
+export function listVendorComponentsHandler({ readVendorPage, turns }: HandlerDependencies): RequestHandler {
+  return async (request, response) => {
+    const { target } = request.query as operations['listVendorComponents']['parameters']['query'];
+    const page = findVendorPage(target);
+    if (page === null) throw badRequest(unknownVendor(target));
+    if (!page.isInCatalogue) await turns.take('page', callerOf(response).actor.id);
+    response.json(presentVendorPage(page, await readVendorPage(page, FRESH_MS)));
+  };
+}
