@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 b2ffdd0ae77604c183007065a5fdab3d98fec0f70412e7f7c49c4dba7ae5b07a
+// openapi.yaml sha256 a2c4f4709432874acd60a280572b45fba4b260c3577d6b9cd8da1635f93770c8
 
 export type paths = {
     "/monitors": {
@@ -1860,6 +1860,8 @@ export type components = {
              * @enum {integer}
              */
             enabled: 0 | 1;
+            /** @description An extension. Since when it is as it is, in Unix seconds: the `at` of the transition, or the creation. */
+            state_since: number;
             created_at: components["schemas"]["UnixSeconds"];
             updated_at: components["schemas"]["UnixSeconds"];
         };
@@ -1901,6 +1903,8 @@ export type components = {
              * @enum {integer}
              */
             enabled: 0 | 1;
+            /** @description An extension. Since when it is as it is, in Unix seconds: the `at` of the transition, or the creation. */
+            state_since: number;
             created_at: components["schemas"]["UnixSeconds"];
             updated_at: components["schemas"]["UnixSeconds"];
             check_spec: components["schemas"]["CheckSpec"];
@@ -3723,6 +3727,8 @@ export interface operations {
                 enabled?: "1" | "0" | "true" | "false";
                 /** @description Only monitors whose name or target contains this text, in any case. */
                 q?: components["schemas"]["QueryText"];
+                /** @description An extension. Only monitors that this agent is to watch; none where there is no such agent. */
+                agent_id?: components["schemas"]["QueryText"];
             };
             header?: never;
             path?: never;

@@ -3,7 +3,7 @@ import { findAgent, type Agent } from './agents.ts';
 import { findChannel } from './channels.ts';
 import type { Database } from './database.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
-import { LISTED, type ListedMonitor } from './monitors.ts';
+import { LISTED_ATTRIBUTES, type ListedMonitor } from './monitors.ts';
 import { runOn } from './sql.ts';
 
 /** Things of a tenant, or a tenant's to use, by their ids. */
@@ -11,7 +11,7 @@ type Keys = { tenantId: string; ids: readonly string[] };
 
 /** Those of `ids` that are monitors of the tenant, as lists show them, in no order. */
 export async function listMonitorsById(database: Database, { tenantId, ids }: Keys): Promise<ListedMonitor[]> {
-  const rows: unknown[] = await database.records.monitors.findAll({ attributes: [...LISTED], raw: true, where: { tenantId, id: [...ids] } });
+  const rows: unknown[] = await database.records.monitors.findAll({ attributes: LISTED_ATTRIBUTES, raw: true, where: { tenantId, id: [...ids] } });
   // As with all monitors: `raw` gives plain objects of the attributes.
   return rows as ListedMonitor[];
 }

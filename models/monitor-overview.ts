@@ -12,7 +12,7 @@ type ValuesOf<Names extends readonly (keyof ListedMonitor)[]> = { -readonly [Ind
 export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId: string): Promise<ListedMonitor[]> {
   const { rows } = await pool.query<ValuesOf<typeof LISTED>>({
     text: `SELECT id, name, type, target, interval_seconds, timeout_ms, method, expected_status, body_match, follow_redirects, down_after_failures, up_after_successes,
-                  down_min_sources, heartbeat_grace_seconds, sla_target, state, enabled, created_at, updated_at
+                  down_min_sources, heartbeat_grace_seconds, sla_target, state, enabled, state_since, created_at, updated_at
            FROM monitors WHERE tenant_id = $1 ORDER BY created_at, id`,
     values: [tenantId],
     rowMode: 'array',
@@ -22,11 +22,11 @@ export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId
 
 function monitorOf([
   id, name, type, target, intervalSeconds, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, downAfterFailures, upAfterSuccesses,
-  downMinSources, heartbeatGraceSeconds, slaTarget, state, enabled, createdAt, updatedAt,
+  downMinSources, heartbeatGraceSeconds, slaTarget, state, enabled, stateSinceMs, createdAt, updatedAt,
 ]: ValuesOf<typeof LISTED>): ListedMonitor {
   return {
     id, name, type, target, intervalSeconds, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, downAfterFailures, upAfterSuccesses,
-    downMinSources, heartbeatGraceSeconds, slaTarget, state, enabled, createdAt, updatedAt,
+    downMinSources, heartbeatGraceSeconds, slaTarget, state, enabled, stateSinceMs, createdAt, updatedAt,
   };
 }
 

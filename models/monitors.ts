@@ -1,4 +1,4 @@
-import { Op, type Transaction, type WhereOptions } from 'sequelize';
+import { literal, Op, type FindAttributeOptions, type Transaction, type WhereOptions } from 'sequelize';
 import { compareFields, type Compared } from '../core/audit/field-changes.ts';
 import { isAgentChecked, type Monitor, type MonitorSecrets, type MonitorSettings, type MonitorType } from '../core/monitor.ts';
 import type { MonitorStatus } from '../core/state.ts';
@@ -23,7 +23,8 @@ export type NewMonitor = {
   nowMs: number;
 };
 
-export type MonitorFilter = { type?: MonitorType; status?: MonitorStatus; enabled?: boolean; q?: string };
+/** `agentNo` = only monitors that this agent is to watch. */
+export type MonitorFilter = { type?: MonitorType; status?: MonitorStatus; enabled?: boolean; q?: string; agentNo?: number };
 
 /** What a change of a monitor may set; an absent part stays. */
 export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
@@ -108,8 +109,11 @@ export type ListedMonitor = Pick<Monitor, (typeof LISTED)[number]>;
 /** What lists show, by its names. */
 export const LISTED = [
   'id', 'name', 'type', 'target', 'intervalSeconds', 'timeoutMs', 'method', 'expectedStatus', 'bodyMatch', 'followRedirects', 'downAfterFailures', 'upAfterSuccesses',
-  'downMinSources', 'heartbeatGraceSeconds', 'slaTarget', 'state', 'enabled', 'createdAt', 'updatedAt',
+  'downMinSources', 'heartbeatGraceSeconds', 'slaTarget', 'state', 'enabled', 'stateSinceMs', 'createdAt', 'updatedAt',
 ] as const satisfies readonly (keyof Monitor)[];
+
+/** The same for the mapper, which has another name for one. */
+export const LISTED_ATTRIBUTES: FindAttributeOptions = LISTED.map((name) => (name === 'stateSinceMs' ? ['state_since', name] : name));
 
 /**
  * A tenant's monitors by creation, then id; `after` is the last one of the page before. Rows as they come, without what lists do not show: ten
@@ -120,7 +124,7 @@ export async function listMonitors(
   query: { tenantId: string; filter?: MonitorFilter; after?: { createdAt: number; id: string }; limit?: number },
 ): Promise<ListedMonitor[]> {
   const rows: unknown[] = await database.records.monitors.findAll({
-    attributes: [...LISTED],
+    attributes: LISTED_ATTRIBUTES,
     raw: true,
     where: { [Op.and]: [{ tenantId: query.tenantId }, ...filterConditions(query.filter ?? {}), ...pageCondition(query.after)] },
     order: [['createdAt', 'ASC'], ['id', 'ASC']],
@@ -321,13 +325,15 @@ function measuresDifferently(current: Monitor, change: MonitorChange, secrets: M
 }
 
 function filterConditions(filter: MonitorFilter): WhereOptions<MonitorRecord>[] {
-  const { type, status, enabled, q } = filter;
+  const { type, status, enabled, q, agentNo } = filter;
   const contains = q === undefined ? null : { [Op.iLike]: `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%` };
   return [
     ...(type === undefined ? [] : [{ type }]),
     ...(status === undefined ? [] : [{ state: statesOf(status) }]),
     ...(enabled === undefined ? [] : [{ enabled }]),
     ...(contains === null ? [] : [{ [Op.or]: [{ name: contains }, { target: contains }] }]),
+    // A number of our own, not a caller's text.
+    ...(agentNo === undefined ? [] : [literal(`EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = monitors.no AND s.agent_no = ${agentNo})`)]),
   ];
 }
 

@@ -3,6 +3,7 @@ import { readMonitorCreate } from '../../core/monitor-input/read.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
+import { findAgent } from '../../models/agents.ts';
 import { listUnableSources } from '../../models/agent-work.ts';
 import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor, type FoundMonitor } from '../../models/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
@@ -21,14 +22,21 @@ type ListQuery = NonNullable<operations['listMonitors']['parameters']['query']>;
 export function listMonitorsHandler({ database, config }: ApiDependencies): RequestHandler {
   return async (request, response) => {
     const { limit, after } = readPage(request);
-    const { type, status, enabled, q } = request.query as ListQuery;
+    const { type, status, enabled, q, agent_id: agentId } = request.query as ListQuery;
+    const { tenantId } = callerOf(response);
+    const agent = agentId === undefined ? undefined : await findAgent(database, { tenantId, id: agentId });
+    if (agent === null) {
+      response.json({ monitors: [] });
+      return;
+    }
     const monitors = await listMonitors(database, {
-      tenantId: callerOf(response).tenantId,
+      tenantId,
       filter: {
         ...(type && { type }),
         ...(status && { status }),
         ...(enabled !== undefined && { enabled: enabled === '1' || enabled === 'true' }),
         ...(q !== undefined && { q }),
+        ...(agent && { agentNo: agent.no }),
       },
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),

@@ -26,6 +26,7 @@ export function presentMonitor(monitor: ListedMonitor): Schemas['Monitor'] {
     sla_target: monitor.slaTarget,
     status: statusOf(monitor.state),
     enabled: monitor.enabled ? 1 : 0,
+    state_since: Math.floor(monitor.stateSinceMs / 1000),
     created_at: monitor.createdAt,
     updated_at: monitor.updatedAt,
   };

@@ -60,6 +60,24 @@ test('monitors are filtered by type, status, enabled and a text in name or targe
   t.deepEqual(await names('type=tcp&status=paused'), []);
 });
 
+test('monitors are filtered by the agent that watches them, and an agent of somebody else watches none', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { agents } = (await owner('GET', '/v1/agents?kind=first_party')).json as { agents: { id: string; region: string }[] };
+  const idOf = (region: string) => agents.find((agent) => agent.region === region)?.id ?? '';
+  await owner('POST', '/v1/monitors', { name: 'both', target: 'https://a.example', agent_sources: [idOf('hanoi'), idOf('virginia')] });
+  await owner('POST', '/v1/monitors', { name: 'one', target: 'https://b.example', agent_sources: [idOf('hanoi')] });
+  await owner('POST', '/v1/monitors', { name: 'of the service', type: 'dns', target: 'c.example' });
+  const names = async (call: Call, query: string) => entriesOf(await call('GET', `/v1/monitors?${query}`)).map(({ name }) => name);
+  t.deepEqual(await names(owner, `agent_id=${idOf('hanoi')}`), ['both', 'one']);
+  t.deepEqual(await names(owner, `agent_id=${idOf('virginia')}`), ['both']);
+  t.deepEqual(await names(owner, `agent_id=${idOf('singapore')}`), []);
+  t.deepEqual((await walk(owner, `/v1/monitors?limit=1&agent_id=${idOf('hanoi')}`)).map((page) => page.length), [1, 1]);
+  for (const id of ['agt_service', 'agt_nobody', 'x y']) t.deepEqual(await names(owner, `agent_id=${encodeURIComponent(id)}`), []);
+  const stranger = (await api.account()).owner;
+  t.deepEqual(await names(stranger, `agent_id=${idOf('hanoi')}`), []);
+});
+
 const BAD_QUERIES: [string, RegExp][] = [
   ['/v1/monitors?limit=0x10', /^limit must be a whole number in decimal digits, got "0x10"$/],
   ['/v1/incidents?since=1e2', /^since must be a whole number in decimal digits, got "1e2"$/],

@@ -196,6 +196,13 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
   await page.getByText('It has checked in.').waitFor();
   await page.getByRole('button', { name: 'I have kept it' }).click();
   await page.getByText('Online').waitFor();
+  await page.getByRole('heading', { name: 'Nothing yet' }).waitFor();
+  const { json } = await service.call('POST', '/monitors', { name: 'Attic', target: 'http://127.0.0.1:1/', agent_sources: [new URL(page.url()).pathname.split('/').pop()] });
+  const watched = page.getByRole('list', { name: 'Monitors that it watches' });
+  await watched.getByRole('link', { name: /^Attic.*Pending for/ }).waitFor();
+  await service.call('POST', `/monitors/${String(json['id'])}/pause`);
+  await watched.getByRole('link', { name: /^Attic.*Paused for/ }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
 }
 
 /** A viewer on a phone sees all of it, is offered nothing that changes it, and never has to scroll sideways. */

@@ -102,6 +102,7 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   await signIn(page, t.context.person);
   await page.getByRole('button', { name: 'Pause' }).click();
   await heading(page, 'Shop is paused').waitFor();
+  await page.getByText(/^For \d+ s, since .*Nothing is checked/).waitFor();
   t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'paused');
   await page.keyboard.press('p');
   await heading(page, /Shop (waits for its first check|is up)|The state of Shop is unknown/).waitFor();

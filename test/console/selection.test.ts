@@ -10,7 +10,7 @@ const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
   made += 1;
   return {
     id: `mon_${String(made).padStart(4, '0')}`, name, type: 'http', target: 'https://shop.example', interval_seconds: 60, timeout_ms: 1000, method: 'GET', expected_status: '2xx', body_match: null,
-    follow_redirects: 1, down_after_failures: 2, up_after_successes: 1, down_min_sources: 1, heartbeat_grace_seconds: null, sla_target: null, status: 'up', enabled: 1, created_at: made, updated_at: made, ...settings,
+    follow_redirects: 1, down_after_failures: 2, up_after_successes: 1, down_min_sources: 1, heartbeat_grace_seconds: null, sla_target: null, status: 'up', enabled: 1, state_since: made, created_at: made, updated_at: made, ...settings,
   };
 };
 const incidents = (started: Record<string, number>) => new Map(Object.entries(started).map(([id, at]) => [id, { started_at: at } as never]));

@@ -17,6 +17,7 @@ import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { RotateToken } from './rotate.tsx';
 import { AgentState, capabilitiesOf, type Agent } from './state.tsx';
+import { Watched } from './watched.tsx';
 
 const POLL_MS = 15_000;
 const BACK = { label: 'Agents', href: PATHS.agents };
@@ -44,6 +45,7 @@ export function AgentPage({ params }: PageProps) {
       <Card>
         <Facts agent={agent} />
       </Card>
+      <Watched agent={agent} />
       {isOwn && canWrite() && (
         <div class="mt-8">
           <Section title="Delete" lead="It leaves its monitors, whose quorum drops to the places that are left.">

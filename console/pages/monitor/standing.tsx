@@ -47,7 +47,17 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
                 <span class="text-soft">, since {formatShort(incident.started_at)}:</span> {sentence(seen === null ? incident.reason : withoutCount(incident.reason))}
               </p>
             ) : (
-              <p class="text-soft">{explain(monitor, checks?.[0]) ?? <Quiet monitor={monitor} before={before} />}</p>
+              <p class="text-soft">
+                {isKnownSince(monitor, isChecked) && (
+                  <>
+                    <span class="font-medium text-ink">
+                      For <Since at={monitor.state_since} />
+                    </span>
+                    , since {formatShort(monitor.state_since)}.{' '}
+                  </>
+                )}
+                {explain(monitor, checks?.[0]) ?? <Quiet monitor={monitor} before={before} />}
+              </p>
             )}
           </div>
           <p class="text-sm text-soft">
@@ -61,10 +71,21 @@ export function Standing({ monitor, incident, before, checks, onAcknowledged }: 
   );
 }
 
+/** Of a draft, and of what waits for its first check, the creation says it all; of what is up the incidents do. */
+function isKnownSince({ status }: Monitor, isChecked: boolean): boolean {
+  return status !== 'up' && (status !== 'pending' || isChecked);
+}
+
 /** Since when nothing happened. */
 function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null | undefined }) {
   if (before === undefined) return <span>&nbsp;</span>;
-  if (before === null) return <>No incident since it was made, {formatDuration(clock.value - monitor.created_at)} ago.</>;
+  if (before === null) {
+    return (
+      <>
+        Up for <Since at={monitor.state_since} />. No incident since it was made, {formatDuration(clock.value - monitor.created_at)} ago.
+      </>
+    );
+  }
   const { id, resolved_at: end, started_at: start, duration_seconds: seconds } = before;
   return (
     <>

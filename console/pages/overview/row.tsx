@@ -76,7 +76,7 @@ function Standing({ monitor, incident }: { monitor: Monitor; incident: Incident 
   if (monitor.status === 'up') return <>{watched}</>;
   return (
     <>
-      <span class={`font-medium ${text}`}>{monitor.status === 'pending' && monitor.target === '' && monitor.type !== 'heartbeat' ? 'Draft without a target' : label}</span> · {watched}
+      <span class={`font-medium ${text}`}>{monitor.status === 'pending' && monitor.target === '' && monitor.type !== 'heartbeat' ? 'Draft without a target' : <>{label} for <Since at={monitor.state_since} /></>}</span> · {watched}
     </>
   );
 }
