@@ -15,6 +15,7 @@ import {
 import { requestCheckHandler } from './handlers/check-request.ts';
 import { listChecksHandler } from './handlers/checks.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
+import { getMonitorFactsHandler } from './handlers/monitor-facts.ts';
 import { getFleetHandler } from './handlers/fleet.ts';
 import {
   acknowledgeIncidentHandler,
@@ -77,6 +78,7 @@ export const ROUTES = {
   listChecks: { method: 'get', path: '/monitors/:id/checks', handler: listChecksHandler },
   getMonitorStats: { method: 'get', path: '/monitors/:id/stats', handler: getMonitorStatsHandler },
   getMonitorUptime: { method: 'get', path: '/monitors/:id/uptime', handler: getMonitorUptimeHandler },
+  getMonitorFacts: { method: 'get', path: '/monitors/:id/facts', handler: getMonitorFactsHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },

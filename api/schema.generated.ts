@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 a2c4f4709432874acd60a280572b45fba4b260c3577d6b9cd8da1635f93770c8
+// openapi.yaml sha256 7c9faa79181378024a8b123bc5bc81fcbc4a1905a72b42c600cce141b51d3bdc
 
 export type paths = {
     "/monitors": {
@@ -233,6 +233,31 @@ export type paths = {
          * @description An extension. One entry for each UTC day, oldest first; the last one is today, up to now.
          */
         get: operations["getMonitorUptime"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/monitors/{id}/facts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What is known of a monitor's domain and certificate
+         * @description An extension. What the registry said of the domain (of domain monitors, and of http monitors with `warn_days`), the certificate of an https monitor that
+         *     expires first of those that its places saw last, and the advisories that stand: those that were sent of an expiry that is still the present one.
+         *
+         */
+        get: operations["getMonitorFacts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3013,6 +3038,15 @@ export type components = {
             ping?: "success" | "start" | "fail" | "exit" | null;
             /** @description Heartbeats only. */
             exit_status?: number | null;
+            /** @description Dns monitors only, where they were kept, as phases are. */
+            dns_answers?: {
+                /** @description Of the records that were asked for. */
+                type: string;
+                /** @description The first 20; none where the name has none. */
+                records: string[];
+                /** @description `nxdomain`: the name does not exist; `timeout`, `servfail`, `refused`, `unreachable` and `invalid`: the question failed. */
+                failure: string | null;
+            }[];
         };
         CheckList: {
             checks: components["schemas"]["Check"][];
@@ -3065,6 +3099,8 @@ export type components = {
             name: string | null;
             checks: components["schemas"]["CheckCounts"];
             response_ms: components["schemas"]["ResponseMs"];
+            /** @description Only with `by_phase`. */
+            phases?: components["schemas"]["PhasesMs"];
         };
         StatsPoint: {
             /** @description The first second of the step, a multiple of its length; the first and the last step end where the window does. */
@@ -3072,6 +3108,8 @@ export type components = {
             checks: components["schemas"]["CheckCounts"];
             uptime_percent: components["schemas"]["UptimePercent"];
             response_ms: components["schemas"]["ResponseMs"];
+            /** @description Only with `by_phase`. */
+            phases?: components["schemas"]["PhasesMs"];
             /** @description Only with `by_source`. */
             sources?: components["schemas"]["SourceStats"][];
         };
@@ -3122,6 +3160,36 @@ export type components = {
         UptimeDays: {
             monitor_id: string;
             days: components["schemas"]["UptimeDay"][];
+        };
+        /** @description An extension. */
+        MonitorFacts: {
+            /** @description Null where none is watched, or the registry was not asked yet. */
+            domain: {
+                name: string;
+                /** @description Null where nobody could say so far. */
+                registered: boolean | null;
+                /** @description Unix seconds; null where the registry publishes none. */
+                expires_at: number | null;
+                registrar: string | null;
+                /** @description When the registry last answered. */
+                asked_at: number | null;
+                /** @description Why the last look-up brought no answer; null where it did. */
+                failure: string | null;
+            } | null;
+            /** @description Null where none was seen. */
+            certificate: {
+                name: string;
+                expires_at: components["schemas"]["UnixSeconds"];
+            } | null;
+            advisories: {
+                /** @enum {string} */
+                subject: "domain" | "certificate";
+                name: string;
+                expires_at: components["schemas"]["UnixSeconds"];
+                /** @description The days left at which it was sent. */
+                threshold_days: number;
+                sent_at: components["schemas"]["UnixSeconds"];
+            }[];
         };
         /** @description An extension. */
         OverviewHistory: {
@@ -4047,6 +4115,8 @@ export interface operations {
                 resolution?: "auto" | "minute" | "five_minutes" | "hour" | "day";
                 /** @description Whether each step says what each source measured (`1` or `true`). */
                 by_source?: "1" | "0" | "true" | "false";
+                /** @description Whether each step, and each source, says the means of its phases (`1` or `true`). Good results keep theirs once in ten minutes; roll-ups keep the means for as long as they last. */
+                by_phase?: "1" | "0" | "true" | "false";
             };
             header?: never;
             path: {
@@ -4104,6 +4174,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UptimeDays"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMonitorFacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's id, `mon_...`. */
+                id: components["parameters"]["MonitorId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The facts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MonitorFacts"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,3 +1,4 @@
+import type { KeptAnswers } from './dns/kept-answers.ts';
 import type { SeenAnswer } from './seen-failure.ts';
 import type { Cause, Phases, Verdict, Vote } from './verdict.ts';
 
@@ -15,6 +16,8 @@ export type VotedResult = {
   latencyMs: number | null;
   phases: Phases | null;
   answer: SeenAnswer | null;
+  /** Of dns checks that keep them, as phases are kept. */
+  dnsAnswers?: KeptAnswers;
 };
 
 /** One result kept as evidence of a streak. What it saw is kept apart, for this is read with every result. */

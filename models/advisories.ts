@@ -17,6 +17,22 @@ const SAME_EXPIRY_SECONDS = 2 * 86_400;
 
 type WarnedRow = { no: number; id: string; tenant_id: string; name: string; type: MonitorType; target: string; warn_days: number };
 
+/** An advisory that was sent, at `saidAtMs` (Unix milliseconds). */
+export type SaidAdvisory = Omit<Advisory, 'monitorNo'> & { saidAtMs: number };
+
+/** True for two dates (Unix seconds) that are one and the same expiry. */
+export function isSameExpiry(one: number, other: number): boolean {
+  return Math.abs(one - other) <= SAME_EXPIRY_SECONDS;
+}
+
+/** The advisories that were sent of a monitor, the newest first. */
+export async function listSaidAdvisories(database: Pick<Database, 'pool'>, monitorNo: number): Promise<SaidAdvisory[]> {
+  return await runOn(database.pool)(
+    'SELECT subject, name, expires_at AS "expiresAt", threshold, said_at AS "saidAtMs" FROM advisories WHERE monitor_no = $1 ORDER BY said_at DESC, threshold',
+    [monitorNo],
+  );
+}
+
 /** The enabled http and domain monitors with days of warning, by number; `afterNo` is the last one of the page before. */
 export async function listWarnedMonitors(database: Database, { afterNo, limit }: { afterNo: number; limit: number }): Promise<WarnedMonitor[]> {
   const rows = await runOn(database.pool)<WarnedRow>(

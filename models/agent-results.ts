@@ -16,8 +16,6 @@ export type ReportedMonitor = {
   givenVersion: number | null;
   givenAtMs: number | null;
   givenBefore: number | null;
-  /** Days of warning before a certificate or domain ends; null = no warning is wanted. */
-  warnDays: number | null;
   /** What this agent saw last; `expiresAt` in Unix seconds. */
   certificate: { target: string; expiresAt: number } | null;
 };
@@ -33,7 +31,6 @@ type MonitorRow = {
   given_version: number | null;
   given_at: number | null;
   given_before: number | null;
-  warn_days: number | null;
   seen_target: string | null;
   expires_at: number | null;
 };
@@ -43,7 +40,7 @@ export async function listReportedMonitors(database: Database, agentNo: number, 
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
     text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds, m.checks_version, s.given_version, s.given_at, s.given_before,
-             m.check_spec #> '{domain,warnDays}' AS warn_days, c.target AS seen_target, c.expires_at
+             c.target AS seen_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
            WHERE m.id = ANY($2::text[]) AND m.enabled`,
@@ -80,7 +77,6 @@ function monitorOf(row: MonitorRow): ReportedMonitor {
     givenVersion: row.given_version,
     givenAtMs: row.given_at,
     givenBefore: row.given_before,
-    warnDays: row.warn_days,
     certificate: row.seen_target === null || row.expires_at === null ? null : { target: row.seen_target, expiresAt: row.expires_at },
   };
 }

@@ -12,7 +12,8 @@ export async function storeCertificates(database: Database, seen: readonly SeenC
      FROM json_to_recordset($1::json) AS k ("monitorNo" int, "agentNo" int, target text, name text, "expiresAt" bigint)
      JOIN monitors m ON m.no = k."monitorNo" JOIN agents a ON a.no = k."agentNo"
      ORDER BY 1, 2
-     ON CONFLICT (monitor_no, agent_no) DO UPDATE SET target = excluded.target, name = excluded.name, expires_at = excluded.expires_at`,
+     ON CONFLICT (monitor_no, agent_no) DO UPDATE SET target = excluded.target, name = excluded.name, expires_at = excluded.expires_at
+       WHERE (certificates.target, certificates.name, certificates.expires_at) IS DISTINCT FROM (excluded.target, excluded.name, excluded.expires_at)`,
     [JSON.stringify(seen)],
   );
 }

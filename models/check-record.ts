@@ -1,4 +1,5 @@
 import { decodeCause, VERDICT_CODES } from '../core/cause-code.ts';
+import type { KeptAnswers } from '../core/dns/kept-answers.ts';
 import { readPhases } from '../core/seen-failure.ts';
 import type { Phases, Vote } from '../core/verdict.ts';
 import type { Database } from './database.ts';
@@ -16,6 +17,8 @@ export type KeptCheck = {
   latencyMs: number | null;
   /** Null where they were not kept: of failures they are, of successes now and then. */
   phases: Phases | null;
+  /** Null but for dns checks, of which they are kept where phases would be. */
+  dnsAnswers: KeptAnswers | null;
 };
 
 /** Which checks of a monitor are asked for: those due in `[fromMs, toMs)`; `before` is the last one of the page before. */
@@ -41,7 +44,7 @@ type CheckRow = {
   http_status: number | null;
   verdict: number;
   cause: number | null;
-  detail: { reason?: string | null; cause?: string; phases?: string } | null;
+  detail: { reason?: string | null; cause?: string; phases?: string; dns?: KeptAnswers } | null;
 };
 
 const DAY_MS = 86_400_000;
@@ -131,5 +134,6 @@ function checkOf(row: CheckRow): KeptCheck {
     httpStatus: row.http_status,
     latencyMs: row.latency_ms,
     phases: row.detail?.phases === undefined ? null : readPhases(row.detail.phases),
+    dnsAnswers: row.detail?.dns ?? null,
   };
 }

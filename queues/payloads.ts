@@ -1,3 +1,4 @@
+import type { KeptAnswers } from '../core/dns/kept-answers.ts';
 import type { SeenAnswer } from '../core/seen-failure.ts';
 import type { Phases, Vote } from '../core/verdict.ts';
 
@@ -37,6 +38,8 @@ export type ResultPayload = {
   httpStatus: number | null;
   phases: Phases | null;
   answer: SeenAnswer | null;
+  /** Of dns checks, where phases would be kept. */
+  dnsAnswers?: KeptAnswers;
 };
 
 /** Results are the only payload that is more than ids: they are not stored before the evaluator stores them. */

@@ -17,7 +17,12 @@ export function presentCheck(check: KeptCheck): Schemas['Check'] {
     http_status: check.httpStatus,
     latency_ms: check.latencyMs,
     phases: check.phases === null ? null : presentPhases(check.phases),
+    ...(check.dnsAnswers && { dns_answers: Object.entries(check.dnsAnswers).map(([type, answer]) => presentAnswer(type, answer)) }),
   };
+}
+
+function presentAnswer(type: string, answer: readonly string[] | string): NonNullable<Schemas['Check']['dns_answers']>[number] {
+  return typeof answer === 'string' ? { type, records: [], failure: answer } : { type, records: [...answer], failure: null };
 }
 
 /** What happened of a heartbeat, in the shape of a result. */

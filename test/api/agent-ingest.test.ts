@@ -282,15 +282,15 @@ test('while the queue is away results are not taken, and the agent is told to co
   t.is((await agent.post('ingest', { results })).status, 200);
 });
 
-test('the certificate that an agent saw is kept once for a monitor that wants to be warned, and again when it is another', async (t) => {
+test('the certificate that an agent saw is kept once for an https monitor, and again when it is another', async (t) => {
   const { api } = t.context;
   const { account, agent, id } = await workingAgent(api, { warn_days: 30 });
-  const unwarned = await agent.watch({});
+  const plain = await agent.watch({ target: 'http://shop.example' });
   await agent.post('pull', { capabilities: ALL });
   const stored = async () => (await api.database.pool.query('SELECT c.xmin, m.id, c.target, c.name, c.expires_at FROM certificates c JOIN monitors m ON m.no = c.monitor_no WHERE c.agent_no = $1', [agent.no])).rows;
   const ts = nowSeconds() + 1;
   const seen = (monitorId: string, moment: number, notAfter: unknown) => ({ monitorId, ok: true, ts: moment, detail: { notAfter, daysRemaining: 20, timing: null } });
-  await agent.post('ingest', { results: [seen(id, ts - 600, 1), seen(id, ts + 1, 1_800_000_000), seen(id, ts, 1_700_000_000), seen(unwarned, ts, 1_800_000_000)] });
+  await agent.post('ingest', { results: [seen(id, ts - 600, 1), seen(id, ts + 1, 1_800_000_000), seen(id, ts, 1_700_000_000), seen(plain, ts, 1_800_000_000)] });
   const [first, ...more] = await stored();
   t.deepEqual(more, []);
   t.like(first, { id, target: 'https://shop.example', name: 'shop.example', expires_at: 1_800_000_000 });

@@ -1,7 +1,10 @@
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
 import { encodeCause } from '../../core/cause-code.ts';
+import { keptAnswersOf } from '../../core/dns/kept-answers.ts';
+import { storeResults } from '../../models/check-results.ts';
 import { createPartitions } from '../../models/partitions.ts';
+import { runOn } from '../../models/sql.ts';
 import { isError, REGIONS, withApiServer } from './api-server.ts';
 import type { Account, ApiServer } from './api-server.ts';
 import { addMonitor, addResults, listAgentIds } from './measured-monitor.ts';
@@ -43,6 +46,34 @@ test('the results of a monitor come newest first with all that is kept of them',
     { at: AT(60) / 1000, source: singapore, verdict: 'down', cause: 'status_503', reason: 'HTTP 503 instead of 2xx', http_status: 503, latency_ms: 84, phases: { dns_ms: 4, connect_ms: 18, tls_ms: 31, first_byte_ms: 28, download_ms: null } },
     { at: AT(120) / 1000, source: frankfurt, verdict: 'up', cause: null, reason: null, http_status: 200, latency_ms: 92, phases: null },
   ]);
+});
+
+test('what a dns check was answered comes with it where it was kept, however odd', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  const many = Array.from({ length: 30 }, (_, index) => `192.0.2.${index}`);
+  const dnsAnswers = keptAnswersOf({
+    type: 'dns', startedAt: 0, latencyMs: 3, ownResolversWork: null, outcome: 'asked', server: null, opinions: [],
+    answers: { A: { outcome: 'records', records: many }, TXT: { outcome: 'records', records: [`a\0b${'c'.repeat(300)}`] }, MX: { outcome: 'nxdomain' }, NS: { outcome: 'failed', failure: 'timeout' } },
+  });
+  const { rows: [agent] } = await api.database.pool.query<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
+  const result = { monitorNo: monitor.no, agentNo: agent?.no ?? 0, checksVersion: 1, cause: null, httpStatus: null, latencyMs: 3, phases: null, answer: null };
+  await createPartitions(api.database, NOW_MS);
+  await storeResults(runOn(api.database.pool), [
+    { ...result, dueAtMs: AT(120), verdict: 'up', reason: null },
+    { ...result, dueAtMs: AT(60), verdict: 'up', reason: null, ...(dnsAnswers && { dnsAnswers }) },
+    { ...result, dueAtMs: AT(30), verdict: 'down', reason: 'Other records', ...(dnsAnswers && { dnsAnswers }) },
+  ]);
+  const { checks } = (await account.reader('GET', `/v1/monitors/${monitor.id}/checks`)).json as { checks: { reason: string | null; dns_answers?: unknown }[] };
+  const answers = [
+    { type: 'A', records: many.slice(0, 20), failure: null },
+    { type: 'TXT', records: [`a b${'c'.repeat(252)}`], failure: null },
+    { type: 'MX', records: [], failure: 'nxdomain' },
+    { type: 'NS', records: [], failure: 'timeout' },
+  ];
+  const byType = (given: unknown) => (given as { type: string }[] | undefined)?.toSorted((a, b) => a.type.localeCompare(b.type)) ?? null;
+  t.deepEqual(checks.map(({ reason, dns_answers: given }) => [reason, byType(given)]), [['Other records', byType(answers)], [null, byType(answers)], [null, null]]);
 });
 
 test('results are found by source, verdict and time, and by any of them together', async (t) => {

@@ -1,5 +1,9 @@
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
+import { recordAdvisories } from '../../models/advisories.ts';
+import { storeCertificates } from '../../models/certificates.ts';
+import { storeDomain } from '../../models/domains.ts';
+import { runOn } from '../../models/sql.ts';
 import { isError, withApiServer } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
 
@@ -34,4 +38,40 @@ test('no other type minds a public suffix', async (t) => {
     const answer = await owner('POST', '/v1/monitors', { name: 'x', ...body });
     t.is(answer.status, 201, answer.text);
   }
+});
+
+test('what is known of domain and certificate is told, with the advisories of expiries that are still the present ones', async (t) => {
+  const { api } = t.context;
+  const { database } = api;
+  const { owner, reader } = await api.account();
+  const day = 86_400;
+  const now = Math.floor(Date.now() / 1000);
+  const make = async (body: object) => {
+    const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'Shop', ...body });
+    const { rows: [row] } = await database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE id = $1', [id]);
+    return { no: row?.no ?? 0, facts: async (call = reader) => await call('GET', `/v1/monitors/${id}/facts`) };
+  };
+  const shop = await make({ target: 'https://www.shop.example.com/', warn_days: 30 });
+  const quiet = await make({ target: 'https://www.shop.example.com/' });
+  const domain = await make({ type: 'domain', target: 'example.com' });
+  const nothing = { domain: null, certificate: null, advisories: [] };
+  t.deepEqual((await shop.facts()).json, nothing);
+
+  const facts = { name: 'example.com', registration: { expiresAt: now + 10 * day, registrar: 'Registrar Ltd' }, notFoundSinceMs: null, answeredAtMs: now * 1000, failures: 1, failure: 'The registry did not answer', nextLookAtMs: (now + day) * 1000 };
+  await storeDomain(database, facts);
+  const { rows: [agent] } = await database.pool.query<{ no: number }>(`SELECT no FROM agents WHERE region = 'hanoi'`);
+  await database.pool.query('INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds) SELECT no, $1, 60 FROM monitors WHERE no = ANY($2) ON CONFLICT DO NOTHING', [agent?.no, [shop.no, quiet.no]]);
+  const seen = { agentNo: agent?.no ?? 0, target: 'https://www.shop.example.com/', name: '*.shop.example.com', expiresAt: now + 5 * day };
+  await storeCertificates(database, [shop.no, quiet.no].map((monitorNo) => ({ ...seen, monitorNo })));
+  const advisory = { monitorNo: shop.no, subject: 'certificate', name: seen.name, threshold: 7 } as const;
+  await recordAdvisories(runOn(database.pool), [{ ...advisory, expiresAt: seen.expiresAt }, { ...advisory, subject: 'domain', name: 'example.com', threshold: 14, expiresAt: now - 300 * day }], (now - day) * 1000);
+
+  const known = { name: 'example.com', registered: true, expires_at: now + 10 * day, registrar: 'Registrar Ltd', asked_at: now, failure: 'The registry did not answer' };
+  const certificate = { name: seen.name, expires_at: seen.expiresAt };
+  t.deepEqual((await shop.facts()).json, { domain: known, certificate, advisories: [{ subject: 'certificate', name: seen.name, expires_at: seen.expiresAt, threshold_days: 7, sent_at: now - day }] });
+  t.deepEqual((await quiet.facts()).json, { domain: null, certificate, advisories: [] });
+  t.deepEqual((await domain.facts()).json, { domain: known, certificate: null, advisories: [] });
+  await storeCertificates(database, [{ ...seen, monitorNo: shop.no, expiresAt: now + 95 * day }]);
+  t.deepEqual((await shop.facts()).json['advisories'], [], 'it was renewed');
+  t.is((await shop.facts((await api.account()).owner)).status, 404);
 });

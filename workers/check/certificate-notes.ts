@@ -5,7 +5,7 @@ import type { DueCheck } from '../../models/checks.ts';
 /** A check whose certificate may be worth noting. */
 export type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };
 
-/** Keeps what certificates https monitors with an expiry warning show, for their advisories (D-27). */
+/** Keeps what certificates https monitors show, for people and for the advisories of those with an expiry warning (D-27). */
 export type CertificateNotes = {
   /** Takes in a finished check; costs nothing unless the certificate is another than the one before. */
   note(checked: CheckedCertificate): void;
@@ -66,8 +66,7 @@ export function createCertificateNotes({ store, waitMs, onFailure, now }: Certif
 }
 
 function certificateOf({ monitorNo, target }: DueCheck, agentNo: number, observation: Observation | null): SeenCertificate | null {
-  const isWarned = (target.checkSpec.domain?.warnDays ?? 0) >= 1 && /^https:/i.test(target.target);
-  if (!isWarned || observation?.type !== 'http' || observation.certificate === null) return null;
+  if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
   // Many certificates name their hosts in an extension only: then it goes by the host that showed it.
   const name = subject === '' ? (URL.parse(target.target)?.hostname ?? '') : subject;

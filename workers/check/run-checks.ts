@@ -4,6 +4,7 @@ import { discountStall } from '../../core/own-stall.ts';
 import { planStart, startOffsetMs } from '../../core/phases.ts';
 import type { SchedulePhase } from '../../core/schedule.ts';
 import { isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
+import { keptAnswersOf } from '../../core/dns/kept-answers.ts';
 import { keepsPhases, phasesOf } from '../../core/seen-failure.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
@@ -93,6 +94,8 @@ async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listD
   const judgement = selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);
   const { verdict } = judgement;
   const latencyMs = observation?.latencyMs ?? null;
+  const isKept = keepsPhases({ verdict, dueAtMs }, intervalSeconds ?? 0);
+  const dnsAnswers = isKept ? keptAnswersOf(observation) : undefined;
   const result: ResultPayload = {
     monitorNo: check.monitorNo,
     agentNo,
@@ -104,8 +107,9 @@ async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listD
     reason: judgement.reason,
     latencyMs: latencyMs === null ? null : Math.round(latencyMs),
     httpStatus: observation?.type === 'http' && observation.outcome === 'answered' ? observation.status : null,
-    phases: keepsPhases({ verdict, dueAtMs }, intervalSeconds ?? 0) ? phasesOf(observation) : null,
+    phases: isKept ? phasesOf(observation) : null,
     answer: isFirstFailure(verdict, check.badVote) ? seenAnswerOf({ target: check.target, observation }) : null,
+    ...(dnsAnswers && { dnsAnswers }),
   };
   dependencies.onCheck({ check, result, observation, latenessMs: startedAtMs - dueAtMs });
   await dependencies.batcher.add(result, result.verdict !== 'up' || !check.isUp);

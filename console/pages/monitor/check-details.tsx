@@ -26,16 +26,23 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
         )}
         {status !== null && <FactLine name="HTTP status">{status}</FactLine>}
         {ms !== null && <FactLine name="Took">{formatMs(ms)}</FactLine>}
+        {check.dns_answers?.map(({ type, records, failure }) => (
+          <FactLine key={type} name={type}>
+            {failure === null ? records.join(', ') || 'no records' : (DNS_FAILURES[failure] ?? failure)}
+          </FactLine>
+        ))}
       </dl>
       {hasPhases(phases) ? (
         <PhaseBar phases={phases} fullMs={sumPhases(phases)} label="Phases of this check" />
       ) : (
-        check.ping === undefined && check.verdict === 'up' && <p class="text-xs text-soft">Of good results the phases are kept once in ten minutes; of this one they were not.</p>
+        check.ping === undefined && check.dns_answers === undefined && check.verdict === 'up' && <p class="text-xs text-soft">Of good results the phases are kept once in ten minutes; of this one they were not.</p>
       )}
       {incident !== null && <Evidence check={check} incident={incident} />}
     </div>
   );
 }
+
+const DNS_FAILURES: Readonly<Record<string, string>> = { nxdomain: 'the name does not exist', timeout: 'no answer in time', servfail: 'the server failed', refused: 'the server refused', unreachable: 'the server could not be reached', invalid: 'no valid answer' };
 
 /** Answers are kept of the first failures of an incident: this one's own, or the one that its place began with. */
 function Evidence({ check, incident }: { check: Check; incident: Incident }) {

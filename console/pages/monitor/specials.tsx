@@ -3,15 +3,14 @@ import type { Schemas } from '../../client/api.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card, Section } from '../../parts/page.tsx';
-import { Moment } from '../../parts/time.tsx';
-import { count } from './figures.ts';
+import { Expiry } from './expiry.tsx';
 import { sentence } from './standing-words.ts';
 
 type Detail = Schemas['MonitorDetail'];
 type Check = Schemas['Check'];
-type SpecialProps = { detail: Detail; checks: readonly Check[] | null };
+export type SpecialProps = { detail: Detail; checks: readonly Check[] | null };
 
-const SPECIALS: Partial<Record<Schemas['MonitorType'], (props: SpecialProps) => ComponentChildren>> = { heartbeat: PingAddress, vendor: Vendor, domain: Expiry };
+const SPECIALS: Partial<Record<Schemas['MonitorType'], (props: SpecialProps) => ComponentChildren>> = { heartbeat: PingAddress, vendor: Vendor, domain: Expiry, http: Expiry };
 
 /** What only monitors of one type have. */
 export function Special(props: SpecialProps) {
@@ -65,28 +64,6 @@ function Vendor({ detail, checks }: SpecialProps) {
           <a href={pageUrl} target="_blank" rel="noreferrer" class="inline-flex items-center gap-1.5 justify-self-start underline underline-offset-2">
             The vendor's own page <Icon name="external" class="size-3.5" />
           </a>
-        )}
-      </Card>
-    </Section>
-  );
-}
-
-/** Whether the domain's end is near, as far as the newest check says. */
-function Expiry({ detail, checks }: SpecialProps) {
-  const warnDays = detail.check_spec.domain?.warnDays ?? 30;
-  const newest = checks?.[0];
-  return (
-    <Section title="Expiry">
-      <Card class="p-4 text-sm md:p-5">
-        {newest === undefined ? (
-          <p class="text-soft">The registry was not asked yet.</p>
-        ) : (
-          <p>
-            {newest.reason === null ? `${detail.target} expires in more than ${count(warnDays, 'day')}.` : sentence(newest.reason)}{' '}
-            <span class="text-soft">
-              Asked <Moment at={Math.floor(newest.at)} />.
-            </span>
-          </p>
         )}
       </Card>
     </Section>
