@@ -10,9 +10,12 @@ import { runOn } from './sql.ts';
 
 /**
  * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks that were up or degraded;
- * `phases` are the means of those of them whose phases were kept, in milliseconds, without phases that none of them had.
+ * `phases` are the means of those of them whose phases were kept, in milliseconds, without phases that none of them had, `phaseChecks` of how many each is.
  */
-export type Tally = { up: number; degraded: number; down: number; none: number; latency: Histogram; phases: Partial<Record<keyof Phases, number>> };
+export type Tally = { up: number; degraded: number; down: number; none: number; latency: Histogram; phases: ByPhase; phaseChecks: ByPhase };
+
+/** A number for each phase that there is one of. */
+export type ByPhase = Partial<Record<keyof Phases, number>>;
 
 /** The tally of one source in one step of a series, which begins at `atMs` (Unix milliseconds, a multiple of the step). */
 export type SeriesPoint = { atMs: number; agentNo: number; tally: Tally };
@@ -34,7 +37,7 @@ export type TallyRow = {
 
 /** A tally of no checks. */
 export function noTally(): Tally {
-  return { up: 0, degraded: 0, down: 0, none: 0, latency: NO_LATENCIES, phases: {} };
+  return { up: 0, degraded: 0, down: 0, none: 0, latency: NO_LATENCIES, phases: {}, phaseChecks: {} };
 }
 
 /**
@@ -105,11 +108,26 @@ function rawSource(span: { from: string; to: string }): Source {
   };
 }
 
-/** A row as a tally: phases as means. */
-export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow): Tally {
-  const means = PHASE_NAMES.flatMap((name, index) => {
-    const [ms = 0, checks = 0] = phases?.slice(2 * index, 2 * index + 2) ?? [];
+/** The means of several tallies' phases together. */
+export function meanPhases(tallies: readonly Tally[]): ByPhase {
+  const means = PHASE_NAMES.flatMap((name) => {
+    const checks = tallies.reduce((sum, { phaseChecks }) => sum + (phaseChecks[name] ?? 0), 0);
+    const ms = tallies.reduce((sum, { phases, phaseChecks }) => sum + (phases[name] ?? 0) * (phaseChecks[name] ?? 0), 0);
     return checks === 0 ? [] : [[name, ms / checks] as const];
   });
-  return { up, degraded, down, none, latency: buckets === null || counts === null ? NO_LATENCIES : { buckets, counts }, phases: Object.fromEntries(means) };
+  return Object.fromEntries(means);
+}
+
+/** A row as a tally: phases as means. */
+export function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow): Tally {
+  const kept = PHASE_NAMES.flatMap((name, index) => {
+    const [ms = 0, checks = 0] = phases?.slice(2 * index, 2 * index + 2) ?? [];
+    return checks === 0 ? [] : [{ name, ms, checks }];
+  });
+  return {
+    up, degraded, down, none,
+    latency: buckets === null || counts === null ? NO_LATENCIES : { buckets, counts },
+    phases: Object.fromEntries(kept.map(({ name, ms, checks }) => [name, ms / checks])),
+    phaseChecks: Object.fromEntries(kept.map(({ name, checks }) => [name, checks])),
+  };
 }

@@ -37,7 +37,8 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     ]);
     if (monitor === null) throw notFound('monitor', idOf(request));
     requireWholeNumbers(request, ['from', 'to']);
-    const { from, to, resolution, by_source: bySource } = request.query as StatsQuery;
+    const { from, to, resolution, by_source: bySource, by_phase: byPhase } = request.query as StatsQuery;
+    const withPhases = isYes(byPhase);
     const nowMs = now();
     const asked = { ...(from !== undefined && { from: Number(from) }), ...(to !== undefined && { to: Number(to) }), ...(resolution !== undefined && { resolution }) };
     const { countedFrom, countedTo, ...window } = readStatsWindow(asked, { nowMs, resultDays: PLAN_LIMITS[caller.plan].resultDays });
@@ -62,16 +63,20 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
       monitor_id: monitor.id,
       ...window,
       totals: presentTotals(total, seconds, sla),
-      sources: presentSources(points, agents),
+      sources: presentSources(points, agents, { withPhases }),
       series: steps.map((ofStep, index) => {
         const atMs = Math.floor((edges[index] ?? 0) / stepMs) * stepMs;
         const inStep: readonly SeriesPoint[] = byStep.get(atMs) ?? [];
-        const point = presentPoint({ at: atMs / 1000, points: inStep, seconds: ofStep });
-        return bySource === '1' || bySource === 'true' ? { ...point, sources: presentSources(inStep, agents) } : point;
+        const point = presentPoint({ at: atMs / 1000, points: inStep, seconds: ofStep, withPhases });
+        return isYes(bySource) ? { ...point, sources: presentSources(inStep, agents, { withPhases }) } : point;
       }),
       service_gaps: history.gaps.filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs).map(presentServiceGap),
     } satisfies components['schemas']['MonitorStats']);
   };
+}
+
+function isYes(asked: string | undefined): boolean {
+  return asked === '1' || asked === 'true';
 }
 
 /** `GET /monitors/{id}/uptime` */

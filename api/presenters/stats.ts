@@ -3,7 +3,7 @@ import { burnRate, judgeSla, type StateSeconds } from '../../core/sla.ts';
 import type { MonitorState } from '../../core/state.ts';
 import type { NamedAgent } from '../../models/agent-names.ts';
 import type { ServiceGap } from '../../models/service-gaps.ts';
-import type { SeriesPoint, Tally } from '../../models/statistics.ts';
+import { meanPhases, type SeriesPoint, type Tally } from '../../models/statistics.ts';
 import type { components } from '../schema.generated.ts';
 import { presentPhases } from './check.ts';
 
@@ -27,15 +27,15 @@ export function presentTotals(tally: Tally, seconds: StateSeconds, sla: Schemas[
 }
 
 /** What each source measured, all of its points together, in the order of their names. */
-export function presentSources(points: readonly SeriesPoint[], agents: ReadonlyMap<number, NamedAgent>): Schemas['SourceStats'][] {
+export function presentSources(points: readonly SeriesPoint[], agents: ReadonlyMap<number, NamedAgent>, { withPhases }: { withPhases: boolean }): Schemas['SourceStats'][] {
   return [...Map.groupBy(points, ({ agentNo }) => agentNo)]
-    .map(([agentNo, ofSource]) => ({ id: agents.get(agentNo)?.id ?? null, name: agents.get(agentNo)?.name ?? null, ...presentCounted(addUp(ofSource)) }))
+    .map(([agentNo, ofSource]) => ({ id: agents.get(agentNo)?.id ?? null, name: agents.get(agentNo)?.name ?? null, ...presentCounted(addUp(ofSource)), ...(withPhases && phasesOf(ofSource)) }))
     .toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
 }
 
 /** One step: what all sources measured in it, and for how much of it the monitor was up. */
-export function presentPoint(step: { at: number; points: readonly SeriesPoint[]; seconds: StateSeconds }): Schemas['StatsPoint'] {
-  return { at: step.at, uptime_percent: judgeSla(step.seconds, null).uptimePercent, ...presentCounted(addUp(step.points)) };
+export function presentPoint(step: { at: number; points: readonly SeriesPoint[]; seconds: StateSeconds; withPhases: boolean }): Schemas['StatsPoint'] {
+  return { at: step.at, uptime_percent: judgeSla(step.seconds, null).uptimePercent, ...presentCounted(addUp(step.points)), ...(step.withPhases && phasesOf(step.points)) };
 }
 
 /** A stretch in which the service stood still, in whole seconds as the SLA takes it. */
@@ -70,6 +70,10 @@ function addUp(points: readonly SeriesPoint[]): Counted {
   const [only] = points;
   const latency = points.length === 1 && only !== undefined ? only.tally.latency : mergeHistograms(points.map(({ tally }) => tally.latency));
   return { up: sum('up'), degraded: sum('degraded'), down: sum('down'), none: sum('none'), latency };
+}
+
+function phasesOf(points: readonly SeriesPoint[]): { phases: Schemas['PhasesMs'] } {
+  return { phases: presentPhases(meanPhases(points.map(({ tally }) => tally))) };
 }
 
 function thousandths(rate: number | null): number | null {

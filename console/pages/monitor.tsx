@@ -12,7 +12,7 @@ import { PATHS } from '../paths.ts';
 import { Actions } from './monitor/actions.tsx';
 import { Checks } from './monitor/checks.tsx';
 import { Incidents } from './monitor/incidents.tsx';
-import { STEP_SECONDS, type View } from './monitor/lines.ts';
+import { readView, STEP_SECONDS } from './monitor/lines.ts';
 import { Places } from './monitor/places.tsx';
 import { readShown, wordsOf } from './monitor/ranges.ts';
 import { Response } from './monitor/response.tsx';
@@ -37,7 +37,8 @@ export function MonitorPage({ params, query }: PageProps) {
 
 function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const shown = readShown(query);
-  const loads = useMonitor(id, shown);
+  const view = readView(query);
+  const loads = useMonitor(id, shown, { withPhases: view.name === 'phases' });
   const { detail, incidents, stats, uptime, agents, row, isDeleted } = loads;
   const { value: whole } = detail.value;
   const interval = row?.interval_seconds ?? 60;
@@ -70,7 +71,6 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
   const words = wordsOf(answer?.shown ?? shown, formatShort);
   const list = incidents.value.value;
-  const view: View = { name: query['view'] === 'places' ? 'places' : 'percentiles', sourceId: query['source'] ?? null };
   return (
     <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
       <a href={PATHS.monitors} class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink">

@@ -56,11 +56,12 @@ export function plotOptions({ size, span, lines, loners, filled, painted, onHove
     ],
     series: [
       {},
-      ...lines.map(({ name, colour, width, dash }, index) => ({
+      ...lines.map(({ name, colour, width, dash, isFilled = false }, index) => ({
         label: name,
         stroke: colorOf(colour),
         width,
         ...(dash !== undefined && { dash: [...dash] }),
+        ...(isFilled && { fill: colorOf(colour) }),
         points: { show: true, size: 5, fill: colorOf(colour), filter: () => [...(loners[index] ?? [])] },
       })),
     ],

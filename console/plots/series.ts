@@ -1,5 +1,28 @@
 /** One line of a plot; its values stand beside the plot's moments, null where there is none. `colour` is a variable of the theme. */
-export type Line = { name: string; values: readonly (number | null)[]; colour: string; width: number; dash?: readonly number[] };
+export type Line = {
+  name: string;
+  values: readonly (number | null)[];
+  colour: string;
+  width: number;
+  dash?: readonly number[];
+  /** Whether there is colour from the line down to zero; what is painted later covers it. */
+  isFilled?: boolean;
+  /** What each moment is told as, where a line stands on others and `values` is how high. */
+  told?: readonly (number | null)[];
+};
+
+/** Lines one upon the other, the first at the bottom, in the order in which they are painted: the highest first. At a moment at which none has a value there is nothing; at others what is missing is no height. */
+export function stackLines(lines: readonly Line[]): Line[] {
+  const heights: (number | null)[] = [];
+  const stacked = lines.map((line) => {
+    line.values.forEach((value, index) => {
+      heights[index] = value === null ? (heights[index] ?? null) : (heights[index] ?? 0) + value;
+    });
+    return { ...line, values: [...heights], told: line.values, isFilled: true };
+  });
+  const isKnown = heights.map((height) => height !== null);
+  return stacked.map((line) => ({ ...line, values: line.values.map((value, index) => (isKnown[index] ? (value ?? 0) : null)) })).toReversed();
+}
 
 /** A stretch of a plot in Unix seconds. */
 export type Span = { from: number; to: number };

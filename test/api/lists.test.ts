@@ -10,7 +10,7 @@ withApiServer(test);
 type Entry = Record<string, unknown>;
 
 /** Of the parameters that take one of a few values. */
-const QUERY_NAMES = ['type', 'status', 'enabled', 'kind', 'period', 'format', 'resolution', 'verdict', 'outcome', 'event', 'acknowledged', 'by_source'] as const;
+const QUERY_NAMES = ['type', 'status', 'enabled', 'kind', 'period', 'format', 'resolution', 'verdict', 'outcome', 'event', 'acknowledged', 'by_source', 'by_phase'] as const;
 
 function entriesOf(answer: Answer): Entry[] {
   const [entries] = Object.values(answer.json);

@@ -12,7 +12,7 @@ const HOUR = 3600;
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test, { now: () => NOW_MS });
 
-type Point = { at: number; checks: object; uptime_percent: number | null; response_ms: object; sources?: object[] };
+type Point = { at: number; checks: object; uptime_percent: number | null; response_ms: object; phases?: object; sources?: { phases?: object }[] };
 type Day = { date: string; uptime_percent: number | null; seconds: Record<string, number>; incidents: number; worst_state: string | null };
 
 const at = (text: string): number => Date.parse(`2026-03-${text}Z`);
@@ -78,6 +78,15 @@ test('of a window come uptime by the second, what is left of the budget, counts,
     [from, { up: 1, degraded: 0, down: 1, none: 0 }, 98.333, 1],
     [from + HOUR, { up: 1, degraded: 1, down: 0, none: 1 }, 100, 2],
   ]);
+  t.true(series.every((point) => point.phases === undefined));
+  const phased = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=1&by_phase=1`);
+  const phases = (dns: number | null, connect: number | null) => ({ dns_ms: dns, connect_ms: connect, tls_ms: null, first_byte_ms: null, download_ms: null });
+  t.deepEqual((phased['series'] as Point[]).map((point) => [point.phases, point.sources?.map((source) => source.phases)]), [
+    [phases(null, null), [phases(null, null)]],
+    // Of two checks the one had no connect: the mean of the two together is of the other alone.
+    [phases(15, 20), [phases(20, null), phases(10, 20)]],
+  ]);
+  t.deepEqual((phased['sources'] as Point[]).map((source) => source.phases), [phases(20, null), phases(10, 20)]);
 });
 
 test('a window that is cut out of steps has every step, named by its own beginning, and no source unless asked', async (t) => {

@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { fitZoom, readShown, spanOf } from '../../console/pages/monitor/ranges.ts';
-import { bridgeHoles, listLoners, scaleSpan } from '../../console/plots/series.ts';
+import { bridgeHoles, listLoners, scaleSpan, stackLines } from '../../console/plots/series.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startTarget, type Target } from '../helpers/target.ts';
@@ -92,6 +92,20 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.getByRole('button', { name: 'Back to 24 h' }).click();
   await page.getByText(/in the mean of the last 24 hours/).waitFor();
   t.deepEqual(await findBarriers(page), []);
+
+  await page.getByRole('button', { name: 'Phases', exact: true }).click();
+  await page.waitForURL(/view=phases/);
+  await page.getByRole('button', { name: /^DNS\s*[\d.]+ ms$/ }).waitFor();
+  await plot.focus();
+  await page.keyboard.press('End');
+  await until(async () => {
+    await page.keyboard.press('ArrowLeft');
+    return /: Download 5.* ms, Wait 50.* ms, TLS 14.* ms, Connect 9.* ms, DNS 2.* ms$/.test((await plot.getAttribute('aria-valuetext')) ?? '');
+  });
+  await page.getByRole('button', { name: '1 y', exact: true }).click();
+  await page.waitForURL(/range=1y.*view=phases|view=phases.*range=1y/);
+  await page.getByRole('button', { name: /^DNS\s*[\d.]+ ms$/ }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
 });
 
@@ -137,6 +151,16 @@ test('what is wrong in an address is as if it were not there, and a zoom stays w
   t.deepEqual(fitZoom({ from: 10_010, to: 10_020 }, 1_000_000), { from: 9720, to: 10_320 });
   t.deepEqual(fitZoom({ from: 999_000, to: 1_100_000 }, 1_000_000), { from: 898_920, to: 999_960 });
   t.deepEqual(scaleSpan({ from: 0, to: 1000 }, { centre: 250, factor: 0.5, shortest: 100, latest: 2000 }), { from: 125, to: 625 });
+});
+
+test('lines stand one upon the other, without a gap where one of them was not there', (t) => {
+  const line = (name: string, values: (number | null)[]) => ({ name, values, colour: 'plot-1', width: 1 });
+  const stacked = stackLines([line('dns', [null, 1, 2, null]), line('tls', [null, null, 10, 5]), line('wait', [null, 4, null, 3])]);
+  t.deepEqual(stacked.map(({ name, values, told }) => [name, values, told]), [
+    ['wait', [null, 5, 12, 8], [null, 4, null, 3]],
+    ['tls', [null, 1, 12, 5], [null, null, 10, 5]],
+    ['dns', [null, 1, 2, 0], [null, 1, 2, null]],
+  ]);
 });
 
 test('a line goes over holes that the interval makes, and breaks at those that it does not', (t) => {

@@ -60,6 +60,7 @@ export function tallyOfChecks(checks: readonly SeenCheck[]): Tally {
     none: count('none'),
     latency: mergeHistograms(latencies.map((ms) => ({ buckets: [bucketOf(ms)], counts: [1] }))),
     phases: Object.fromEntries(means),
+    phaseChecks: Object.fromEntries(means.map(([name]) => [name, timed.flatMap((check) => check.phases?.[name] ?? []).length])),
   };
 }
 
@@ -76,7 +77,7 @@ export async function readRollups(database: Pick<Database, 'pool'>, table: 'hour
   return inOrder(
     rows.map(({ at, monitor_no: monitorNo, agent_no: agentNo, buckets, counts, phases: places, ...verdicts }) => {
       const means = names.flatMap((name, index) => ((places?.[2 * index + 1] ?? 0) === 0 ? [] : [[name, (places?.[2 * index] ?? 0) / (places?.[2 * index + 1] ?? 1)]]));
-      return [`${monitorNo}/${agentNo}/${at}`, { ...verdicts, latency: { buckets, counts }, phases: Object.fromEntries(means) }];
+      return [`${monitorNo}/${agentNo}/${at}`, { ...verdicts, latency: { buckets, counts }, phases: Object.fromEntries(means), phaseChecks: Object.fromEntries(means.map(([name]) => [name, places?.[2 * names.indexOf(String(name)) + 1] ?? 0])) }];
     }),
   );
 }

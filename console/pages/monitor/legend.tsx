@@ -1,6 +1,8 @@
 import type { Schemas } from '../../client/api.ts';
 import { capitalise } from '../../client/capitalise.ts';
+import { Choices } from '../../parts/choices.tsx';
 import { formatMs } from '../../plots/milliseconds.ts';
+import { hasPhases, PHASES } from '../../plots/phase-bar.tsx';
 import type { Line } from '../../plots/series.ts';
 import { labelStep } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
@@ -16,7 +18,11 @@ type LegendProps = {
   words: string;
 };
 
-const MEANINGS: Readonly<Record<string, string>> = { p50: 'Half of the checks were faster', p95: '95 of 100 checks were faster', p99: '99 of 100 checks were faster' };
+const PLOTTED = [{ value: '', label: 'Percentiles' }, { value: 'phases', label: 'Phases' }] as const;
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(PHASES.map(({ label, is }) => [label, `Mean time of ${is}`])),
+  p50: 'Half of the checks were faster', p95: '95 of 100 checks were faster', p99: '99 of 100 checks were faster' };
 
 /** What the lines are, with their values at the moment that is pointed at, or of the whole window; a press hides or shows one. */
 export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: LegendProps) {
@@ -28,6 +34,9 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
   return (
     <div class="min-w-0 flex-1">
       <div class="flex flex-wrap items-center gap-x-3 gap-y-1">
+        {(hasPhases(answer.totals.phases) || view.name === 'phases') && (
+          <Choices label="What is plotted" choices={PLOTTED} value={view.name === 'phases' ? 'phases' : ''} onValue={(chosen) => setQuery({ view: chosen })} />
+        )}
         {answer.sources.length > 1 && <Choice answer={answer} view={view} />}
         <span class="text-xs text-soft">{step === undefined ? capitalise(words) : labelStep(step.at, STEP_SECONDS[answer.resolution])}</span>
       </div>
@@ -56,11 +65,11 @@ function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
       <span class="sr-only">Places</span>
       <select
         value={value}
-        onChange={({ currentTarget: { value: chosen } }) => setQuery({ view: chosen === 'each' ? 'places' : '', source: ['each', 'all'].includes(chosen) ? '' : chosen })}
+        onChange={({ currentTarget: { value: chosen } }) => setQuery({ view: chosen === 'each' ? 'places' : view.name === 'phases' ? 'phases' : '', source: ['each', 'all'].includes(chosen) ? '' : chosen })}
         class="h-8 max-w-44 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]"
       >
         <option value="all">All places together</option>
-        <option value="each">Each place (median)</option>
+        {view.name !== 'phases' && <option value="each">Each place (median)</option>}
         {answer.sources.flatMap((source) => (source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>]))}
       </select>
     </label>

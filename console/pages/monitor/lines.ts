@@ -1,11 +1,18 @@
 import type { Schemas } from '../../client/api.ts';
 import { lineColour } from '../../plots/colours.ts';
+import { PHASES, phaseColour } from '../../plots/phase-bar.tsx';
 import type { Line } from '../../plots/series.ts';
 
 type Stats = Schemas['MonitorStats'];
 
-/** Percentiles of all places, or of the one of `sourceId`; or the median of each place. */
-export type View = { name: 'percentiles' | 'places'; sourceId: string | null };
+/** Percentiles, or the mean of each phase, of all places or of the one of `sourceId`; or the median of each place. */
+export type View = { name: 'percentiles' | 'phases' | 'places'; sourceId: string | null };
+
+/** The view that an address asks for. */
+export function readView(query: Readonly<Record<string, string>>): View {
+  const { view = '', source } = query;
+  return { name: view === 'places' || view === 'phases' ? view : 'percentiles', sourceId: source ?? null };
+}
 
 /** How long the steps of a series are. */
 export const STEP_SECONDS = { minute: 60, five_minutes: 300, hour: 3600, day: 86_400 } as const satisfies Record<Stats['resolution'], number>;
@@ -26,7 +33,12 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
       width: 1.6,
     }));
   }
-  const steps = series.map((step) => (sourceId === null ? step.response_ms : step.sources?.find(({ id }) => id === sourceId)?.response_ms));
+  const ofPlace = series.map((step) => (sourceId === null ? step : step.sources?.find(({ id }) => id === sourceId)));
+  if (name === 'phases') {
+    const lines = PHASES.map((phase) => ({ name: phase.label, values: ofPlace.map((step) => step?.phases?.[phase.name] ?? null), colour: phaseColour(phase.name), width: 1 }));
+    return lines.filter(({ values }) => values.some((value) => value !== null));
+  }
+  const steps = ofPlace.map((step) => step?.response_ms);
   return [
     { name: 'p95', values: steps.map((ms) => ms?.p95 ?? null), colour: 'plot-2', width: 1.2 },
     { name: 'p50', values: steps.map((ms) => ms?.p50 ?? null), colour: 'plot-1', width: 2 },
@@ -37,6 +49,10 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
 /** The figures of the whole window beside the same names. */
 export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly<Record<string, number | null>> {
   if (name === 'places') return Object.fromEntries(sources.map((source) => [nameOf(source), source.response_ms.p50]));
+  if (name === 'phases') {
+    const phases = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.phases;
+    return Object.fromEntries(PHASES.map((phase) => [phase.label, phases?.[phase.name] ?? null]));
+  }
   const { p50, p95, p99 } = (sourceId === null ? totals : sources.find(({ id }) => id === sourceId))?.response_ms ?? { p50: null, p95: null, p99: null };
   return { p50, p95, p99 };
 }

@@ -11,7 +11,7 @@ import { STEP_SECONDS } from './lines.ts';
 type PhasesProps = { monitor: Schemas['Monitor']; answer: Schemas['MonitorStats']; words: string; picked: Span | null };
 
 /** Good results keep their phases once in so long: in less there may be none. */
-const KEPT_EVERY = 600;
+export const KEPT_EVERY = 600;
 
 /** Where the time goes: the steps of an exchange, in the mean of the window and, where a moment was picked, then. */
 export function WherePhases({ monitor, answer, words, picked }: PhasesProps) {

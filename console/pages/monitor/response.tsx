@@ -9,7 +9,7 @@ import { clock, formatShort } from '../../parts/time.tsx';
 import { useWide } from '../../parts/wide.ts';
 import { formatMs } from '../../plots/milliseconds.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
-import { scaleSpan, type Span } from '../../plots/series.ts';
+import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
 import { StatusBand } from '../../plots/status-band.tsx';
 import { TimePlot } from '../../plots/time-plot.tsx';
 import { labelStep } from '../../plots/time-labels.ts';
@@ -17,7 +17,7 @@ import { setQuery } from '../../shell/router.ts';
 import { bandParts, describeBand } from './band.ts';
 import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
 import { Legend } from './legend.tsx';
-import { WherePhases } from './phases.tsx';
+import { KEPT_EVERY, WherePhases } from './phases.tsx';
 import { choose, RangeControl } from './range-control.tsx';
 import { fitZoom, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
 import { INCIDENTS_ASKED, type ShownStats } from './use-monitor.ts';
@@ -64,7 +64,10 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
   const step = STEP_SECONDS[answer.resolution];
   const moments = useMemo(() => momentsOf(answer), [answer]);
   const all = useMemo(() => linesOf(answer, view), [answer, view.name, view.sourceId]);
-  const lines = useMemo(() => all.filter(({ name }) => !hidden.value.has(name)), [all, hidden.value]);
+  const lines = useMemo(() => {
+    const seen = all.filter(({ name }) => !hidden.value.has(name));
+    return view.name === 'phases' ? stackLines(seen) : seen;
+  }, [all, hidden.value, view.name]);
   const shades = useMemo(() => incidents.map(({ state, started_at: from, resolved_at: to }) => ({ tone: state, from, to: to ?? span.to })).filter(({ from, to }) => to >= span.from && from <= span.to), [incidents, span]);
   const mark = useMemo<Span | null>(() => (picked === null ? null : { from: picked, to: picked + step }), [picked, step]);
   const parts = useMemo(() => bandParts({ steps: answer.series, gaps: answer.service_gaps, incidents, span, knownFrom: incidents.length < INCIDENTS_ASKED ? 0 : (incidents.at(-1)?.started_at ?? 0) }), [answer, incidents, span]);
@@ -86,7 +89,7 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
   const describe = (index: number) => `${labelStep(answer.series[index]?.at ?? span.to, step)}: ${describeValues(lines, index)}`;
   const isEmpty = useMemo(() => all.every(({ values }) => values.every((value) => value === null)), [all]);
   const isTimed = !(isEmpty && ['domain', 'vendor'].includes(monitor.type));
-  const bridged = Math.max(step, monitor.interval_seconds) * 2.5;
+  const bridged = Math.max(step, monitor.interval_seconds, view.name === 'phases' ? KEPT_EVERY : 0) * 2.5;
   return (
     <div class="relative" aria-busy={isBusy}>
       {isBusy && (
@@ -107,7 +110,7 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
             </div>
           </div>
           {isEmpty ? (
-            <p class="grid h-32 place-items-center text-sm text-soft">Nothing was measured in {words}</p>
+            <p class="grid h-32 place-items-center text-sm text-soft">{view.name !== 'phases' ? `Nothing was measured in ${words}` : isBusy ? '' : `No phases were kept in ${words}: of good results they are, once in ten minutes`}</p>
           ) : (
             <TimePlot
               label="Response time: arrow keys go from moment to moment, Enter shows its checks, + and - zoom, Escape goes back"
@@ -135,7 +138,7 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
   );
 }
 
-function describeValues(lines: readonly { name: string; values: readonly (number | null)[] }[], index: number): string {
-  const known = lines.flatMap(({ name, values }) => (typeof values[index] === 'number' ? [`${name} ${formatMs(values[index])}`] : []));
+function describeValues(lines: readonly Line[], index: number): string {
+  const known = lines.flatMap(({ name, values, told = values }) => (typeof told[index] === 'number' ? [`${name} ${formatMs(told[index])}`] : []));
   return known.length === 0 ? 'nothing measured' : known.join(', ');
 }

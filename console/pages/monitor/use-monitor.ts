@@ -23,7 +23,7 @@ export type MonitorLoads = {
 };
 
 /** Asks for a monitor's parts, and anew where it changes and as time goes by. */
-export function useMonitor(id: string, shown: Shown): MonitorLoads {
+export function useMonitor(id: string, shown: Shown, { withPhases }: { withPhases: boolean }): MonitorLoads {
   const path = { id };
   const { range, zoom } = shown;
   const detail = useLoad((signal) => api.get('/monitors/{id}', { path, signal }), [id]);
@@ -32,10 +32,10 @@ export function useMonitor(id: string, shown: Shown): MonitorLoads {
   const agents = useLoad(async (signal) => (await api.get('/agents', { signal })).agents, []);
   const stats = useLoad(
     async (signal) => {
-      const query = { ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }), by_source: '1' } as const;
+      const query = { ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }), by_source: '1', by_phase: withPhases ? '1' : '0' } as const;
       return { ...(await api.get('/monitors/{id}/stats', { path, query, signal })), shown: { range, zoom } };
     },
-    [id, range, zoom?.from, zoom?.to],
+    [id, range, zoom?.from, zoom?.to, withPhases],
   );
   const listed = monitors.value?.find((each) => each.id === id) ?? null;
   const { value: whole } = detail.value;
@@ -56,6 +56,6 @@ export function useMonitor(id: string, shown: Shown): MonitorLoads {
     if (zoom !== null) return undefined;
     const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);
     return () => clearInterval(timer);
-  }, [id, range, zoom?.from, zoom?.to]);
+  }, [id, range, zoom?.from, zoom?.to, withPhases]);
   return { detail, incidents, stats, uptime, agents, row, isDeleted: wasListed.current && monitors.value !== null && listed === null };
 }
