@@ -1,5 +1,6 @@
 import type { paths } from '../../api/schema.generated.ts';
-import { request, type Query } from './request.ts';
+import type { Page } from './pages.ts';
+import { request, requestPage, type Query, type RequestOptions } from './request.ts';
 
 export type { Schemas } from './shapes.ts';
 
@@ -24,6 +25,8 @@ export type Options<O> = { path?: Readonly<Record<string, string>>; query?: Quer
  */
 export const api = {
   get: <P extends PathsWith<'get'>>(path: P, options?: Options<Operation<'get', P>>) => send<Answer<Operation<'get', P>>>('GET', path, options),
+  /** A page of a list, with the cursor of the next one. */
+  page: <P extends PathsWith<'get'>>(path: P, options: Options<Operation<'get', P>> = {}): Promise<Page<Answer<Operation<'get', P>>>> => requestPage('GET', fill(path, options.path), sentOf(options)),
   post: <P extends PathsWith<'post'>>(path: P, options?: Options<Operation<'post', P>>) => send<Answer<Operation<'post', P>>>('POST', path, options),
   patch: <P extends PathsWith<'patch'>>(path: P, options?: Options<Operation<'patch', P>>) => send<Answer<Operation<'patch', P>>>('PATCH', path, options),
   delete: <P extends PathsWith<'delete'>>(path: P, options?: Options<Operation<'delete', P>>) => send<Answer<Operation<'delete', P>>>('DELETE', path, options),
@@ -31,8 +34,15 @@ export const api = {
 
 type Sent = { path?: Readonly<Record<string, string>>; query?: object; body?: unknown; signal?: AbortSignal };
 
-function send<T>(method: string, path: string, { path: places = {}, query, ...rest }: Sent = {}): Promise<T> {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(places[name] ?? ''));
+function send<T>(method: string, path: string, options: Sent = {}): Promise<T> {
+  return request<T>(method, fill(path, options.path), sentOf(options));
+}
+
+function fill(path: string, places: Readonly<Record<string, string>> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(places[name] ?? ''));
+}
+
+function sentOf({ query, body, signal }: Sent): RequestOptions {
   // The description's types of queries are objects of texts, numbers and truth values.
-  return request<T>(method, filled, { ...rest, ...(query !== undefined && { query: query as Query }) });
+  return { ...(query !== undefined && { query: query as Query }), ...(body !== undefined && { body }), ...(signal !== undefined && { signal }) };
 }

@@ -1,6 +1,7 @@
 import { batch, signal } from '@preact/signals';
 import { openStream, type Change, type LiveKind } from './live-stream.ts';
-import { request, type RequestOptions } from './request.ts';
+import { listAll } from './pages.ts';
+import { request, requestPage, type Query, type RequestOptions } from './request.ts';
 import { session } from './session-state.ts';
 import type { Incident, Monitor, Schemas } from './shapes.ts';
 
@@ -78,7 +79,7 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
     forgetUpTo(since);
     batch(() => {
       monitors.value = keepSame(monitors.peek() ?? [], overview.monitors);
-      openIncidents.value = new Map(incidents.incidents.map((incident) => [incident.monitor_id, incident]));
+      openIncidents.value = new Map(incidents.map((incident) => [incident.monitor_id, incident]));
       take(since);
       monitorsError.value = null;
     });
@@ -92,10 +93,11 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
   }
 }
 
-type Everything = [Schemas['Overview'], { incidents: readonly Incident[] }];
+type Everything = [Schemas['Overview'], readonly Incident[]];
 
 function askForAll(options: RequestOptions): Promise<Everything> {
-  return Promise.all([request<Schemas['Overview']>('GET', '/overview', options), request<{ incidents: readonly Incident[] }>('GET', '/incidents', { ...options, query: { status: 'open' } })]);
+  const askIncidents = (page: Query) => requestPage<Schemas['IncidentList']>('GET', '/incidents', { ...options, query: { status: 'open', ...page } });
+  return Promise.all([request<Schemas['Overview']>('GET', '/overview', options), listAll(askIncidents, ({ incidents }) => incidents)]);
 }
 
 /** What was asked for before anybody was known to be signed in; null once it is taken. */

@@ -1,4 +1,5 @@
 import { Failure } from './failure.ts';
+import { nextCursor, type Page } from './pages.ts';
 import { csrfToken, endSession } from './session-state.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -10,7 +11,12 @@ export type RequestOptions = { query?: Query; body?: unknown; signal?: AbortSign
 const PATIENCE_MS = 30_000;
 
 /** One request below `/v1` as the person who is signed in. Rejects with a `Failure` unless the answer is a good one. */
-export async function request<T>(method: string, path: string, { query, body, signal, answersOwn401 = false }: RequestOptions = {}): Promise<T> {
+export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+  return (await requestPage<T>(method, path, options)).answer;
+}
+
+/** The same, with the cursor of the page after this one, where the answer is a page of a list. */
+export async function requestPage<T>(method: string, path: string, { query, body, signal, answersOwn401 = false }: RequestOptions = {}): Promise<Page<T>> {
   const { response, text } = await reach(`/v1${path}${queryText(query)}`, {
     method,
     headers: { Accept: 'application/json', ...(body !== undefined && { 'Content-Type': 'application/json' }), ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }) },
@@ -18,7 +24,7 @@ export async function request<T>(method: string, path: string, { query, body, si
     signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal === undefined ? [] : [signal])]),
   });
   const json = response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
-  if (response.ok) return json;
+  if (response.ok) return { answer: json, next: nextCursor(response.headers.get('link')) };
   if (response.status === 401 && !answersOwn401) endSession();
   throw failureOf(response, json ?? {});
 }

@@ -42,30 +42,37 @@ function tellOpen(): string {
 function Listing({ found, filter, isBusy }: { found: Found; filter: Filter; isBusy: boolean }) {
   const list = useRef<HTMLDivElement>(null);
   useRowKeys(list, 'incident');
-  const { open, resolved, hasMore } = found;
+  const { open, resolved, next, hasMoreOpen } = found;
   if (open.length + resolved.length === 0) return <Nothing isNarrow={isNarrow(filter)} />;
-  const oldest = resolved.at(-1);
   return (
     <div ref={list} class="flex flex-col gap-6">
-      {filter.until !== '' && (
+      {filter.cursor !== '' && (
         <div>
-          <Button size="small" onClick={() => setQuery({ until: '', count: '' })}>
+          <Button size="small" onClick={() => setQuery({ cursor: '', count: '' })}>
             Back to the newest
           </Button>
         </div>
       )}
       {open.length > 0 && <Group title="Open" incidents={open} />}
+      {hasMoreOpen && (
+        <p class="text-sm text-soft">
+          These are the newest {open.length} that are open.{' '}
+          <a href="/incidents?status=open" class="underline underline-offset-2 hover:text-ink">
+            Go through all of them
+          </a>
+        </p>
+      )}
       {groupByDay(resolved).map(({ day, incidents }) => (
         <Group key={day} title={day} incidents={incidents} />
       ))}
-      {hasMore && oldest !== undefined && (
+      {next !== null && (
         <div class="flex justify-center">
           {filter.count < MOST ? (
             <Button busy={isBusy} onClick={() => setQuery({ count: String(Math.min(MOST, Math.max(FIRST_COUNT, filter.count) * 2)) })}>
               Show more
             </Button>
           ) : (
-            <Button busy={isBusy} onClick={() => setQuery({ count: '', until: String(oldest.started_at) })}>
+            <Button busy={isBusy} onClick={() => setQuery({ cursor: next })}>
               Go further back
             </Button>
           )}

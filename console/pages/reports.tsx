@@ -37,23 +37,22 @@ const COLUMNS: readonly Column<Report>[] = [
 export function ReportsPage({ query }: PageProps) {
   const wanted = useSignal(STEP);
   const period = isPeriod(query['period']) ? query['period'] : '';
-  // One more than is shown tells whether there are more.
-  const load = useLoad((signal) => api.get('/reports', { query: { limit: wanted.value + 1, ...(period !== '' && { period }) }, signal }), [period, wanted.value]);
+  const load = useLoad((signal) => api.page('/reports', { query: { limit: wanted.value, ...(period !== '' && { period }) }, signal }), [period, wanted.value]);
   return (
     <Page title="Reports" lead="Made at the end of each week (from Monday) and month, UTC. What one says never changes any more.">
       <div class="mb-4">
         <Choices label="Kind of report" choices={CHOICES} value={period} onValue={(value) => setQuery({ period: value })} />
       </div>
       <Loaded load={load}>
-        {({ reports }) =>
+        {({ answer: { reports }, next }) =>
           reports.length === 0 ? (
             <Empty icon="reports" title="No report yet">
               The first is made when a week or month ends in which there were monitors. Reports can also be sent to a channel.
             </Empty>
           ) : (
             <>
-              <Table caption="Reports" columns={COLUMNS} rows={reports.slice(0, wanted.value)} keyOf={({ id }) => id} hrefOf={({ id }) => `/reports/${id}`} />
-              {reports.length > wanted.value && (
+              <Table caption="Reports" columns={COLUMNS} rows={reports} keyOf={({ id }) => id} hrefOf={({ id }) => `/reports/${id}`} />
+              {next !== null && (
                 <div class="mt-4 text-center">
                   <Button busy={load.isBusy.value} onClick={() => (wanted.value += STEP)}>
                     Older reports

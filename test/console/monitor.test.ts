@@ -93,6 +93,14 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.getByText(/in the mean of the last 24 hours/).waitFor();
   t.deepEqual(await findBarriers(page), []);
 
+  const listed = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Checks', exact: true }) }).getByRole('listitem');
+  for (const count of [40, 60]) {
+    await page.getByRole('button', { name: 'Show older ones' }).click();
+    await listed.nth(count - 1).waitFor();
+  }
+  t.is(await listed.count(), 60);
+  t.is(new Set(await listed.getByRole('button').evaluateAll((rows) => rows.map((row) => row.getAttribute('aria-controls')))).size, 60, 'none comes twice');
+
   await page.getByRole('button', { name: 'Phases', exact: true }).click();
   await page.waitForURL(/view=phases/);
   await page.getByRole('button', { name: /^DNS\s*[\d.]+ ms$/ }).waitFor();

@@ -17,10 +17,12 @@ import { DeliveryDialog } from './delivery.tsx';
 import { ReplayDialog } from './replay.tsx';
 
 type Delivery = Schemas['Delivery'];
-type Found = { deliveries: readonly Delivery[]; hasMore: boolean };
+/** `next` is the cursor of what is older; null = nothing is. */
+type Found = { deliveries: readonly Delivery[]; next: string | null };
 
 const FIRST_COUNT = 50;
-const MOST = 999;
+/** So many are shown at once; after that one goes back in time. */
+const MOST = 800;
 const OUTCOME_CHOICES = [{ value: '', label: 'Any outcome' }, ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }))];
 const EVENT_CHOICES = [{ value: '', label: 'Any event' }, ...Object.entries(EVENTS).map(([value, label]) => ({ value, label }))];
 
@@ -31,19 +33,19 @@ const POLL_MS = { busy: 2500, quiet: 20_000 } as const;
 export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
   const outcome = query['outcome'] ?? '';
   const event = query['event'] ?? '';
+  const cursor = query['cursor'] ?? '';
   const isReplaying = useSignal(false);
   const count = useSignal(FIRST_COUNT);
   const load = useLoad<Found>(
     async (signal) => {
-      const { deliveries } = await api.get('/channels/{id}/deliveries', {
+      const { answer, next } = await api.page('/channels/{id}/deliveries', {
         path: { id: channel.id },
-        // One more than is shown tells whether there are more.
-        query: { limit: count.value + 1, ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }), ...(event in EVENTS && { event: event as DeliveryEvent }) },
+        query: { limit: count.value, ...(cursor !== '' && { cursor }), ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }), ...(event in EVENTS && { event: event as DeliveryEvent }) },
         signal,
       });
-      return { deliveries: deliveries.slice(0, count.value), hasMore: deliveries.length > count.value };
+      return { deliveries: answer.deliveries, next };
     },
-    [channel.id, outcome, event, count.value],
+    [channel.id, outcome, event, cursor, count.value],
   );
   const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
   useReload(load, ['incident', 'channel']);
@@ -52,8 +54,8 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   return (
     <>
       <div class="mb-4 flex flex-wrap items-center gap-2">
-        <SelectField label="Outcome" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ outcome: value })} />
-        <SelectField label="Event" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ event: value })} />
+        <SelectField label="Outcome" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ outcome: value, cursor: '' })} />
+        <SelectField label="Event" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ event: value, cursor: '' })} />
         {canWrite() && channel.status === 'connected' && channel.enabled && (
           <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
             Send what failed again
@@ -61,17 +63,19 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
         )}
       </div>
       <Outdated load={load} />
-      <Loaded load={load}>{(found) => <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} onMore={() => (count.value = Math.min(MOST, count.value * 4))} isAll={count.value === MOST} />}</Loaded>
+      <Loaded load={load}>{(found) => <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} cursor={cursor} onMore={() => (count.value = Math.min(MOST, count.value * 4))} isAll={count.value === MOST} />}</Loaded>
       {opened !== '' && <DeliveryDialog key={opened} id={opened} channel={channel} onClose={() => setQuery({ delivery: '' })} onChanged={load.reload} />}
       {isReplaying.value && <ReplayDialog channelId={channel.id} onClose={() => (isReplaying.value = false)} onDone={load.reload} />}
     </>
   );
 }
 
-function Listing({ found: { deliveries, hasMore }, load, isFiltered, onMore, isAll }: { found: Found; load: Load<Found>; isFiltered: boolean; onMore: () => void; isAll: boolean }) {
+type ListingProps = { found: Found; load: Load<Found>; isFiltered: boolean; cursor: string; onMore: () => void; isAll: boolean };
+
+function Listing({ found: { deliveries, next }, load, isFiltered, cursor, onMore, isAll }: ListingProps) {
   if (deliveries.length === 0) {
     return isFiltered ? (
-      <Empty icon="search" title="No delivery matches" action={<Button onClick={() => setQuery({ outcome: '', event: '' })}>Show all</Button>}>
+      <Empty icon="search" title="No delivery matches" action={<Button onClick={() => setQuery({ outcome: '', event: '', cursor: '' })}>Show all</Button>}>
         None of the last 30 days is what you are looking for.
       </Empty>
     ) : (
@@ -83,6 +87,11 @@ function Listing({ found: { deliveries, hasMore }, load, isFiltered, onMore, isA
   const names = new Map((monitors.value ?? []).map(({ id, name }) => [id, name]));
   return (
     <>
+      {cursor !== '' && (
+        <Button size="small" class="mb-4" onClick={() => setQuery({ cursor: '' })}>
+          Back to the newest
+        </Button>
+      )}
       <Table
         caption="Deliveries, the newest first"
         rows={deliveries}
@@ -95,10 +104,12 @@ function Listing({ found: { deliveries, hasMore }, load, isFiltered, onMore, isA
           { head: 'When', cell: ({ created_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
         ]}
       />
-      {hasMore && (
+      {next !== null && (
         <div class="mt-4 flex justify-center">
           {isAll ? (
-            <p class="text-sm text-soft">These are the newest {MOST}: narrow them down by outcome or event.</p>
+            <Button busy={load.isBusy.value} onClick={() => setQuery({ cursor: next })}>
+              Go further back
+            </Button>
           ) : (
             <Button busy={load.isBusy.value} onClick={onMore}>
               Show more

@@ -22,7 +22,7 @@ const WHEN = [{ value: '', label: 'Any time' }, ...Object.entries(PERIODS).map((
 /** Narrows the list; all of it stands in the address. */
 export function IncidentFilters({ filter }: { filter: Filter }) {
   const isChoosing = useSignal(false);
-  const change = (part: Readonly<Record<string, string>>) => setQuery({ count: '', until: '', ...part });
+  const change = (part: Readonly<Record<string, string>>) => setQuery({ count: '', cursor: '', ...part });
   const monitor = (monitors.value ?? []).find(({ id }) => id === filter.monitorId);
   return (
     <div class="mb-4 flex flex-wrap items-center gap-2" role="search" aria-label="Incidents">

@@ -3,12 +3,12 @@ import { api, type Schemas } from '../../client/api.ts';
 export type Incident = Schemas['Incident'];
 
 /** What is looked for, as it stands in the address; texts are empty where nothing is asked. */
-export type Filter = { status: string; acknowledged: string; monitorId: string; period: string; until: string; count: number };
+export type Filter = { status: string; acknowledged: string; monitorId: string; period: string; cursor: string; count: number };
 
-/** Resolved incidents: `hasMore` = there are older ones. */
-export type Found = { open: readonly Incident[]; resolved: readonly Incident[]; hasMore: boolean };
+/** What was found: `next` is the cursor of what is older; null = nothing is. `hasMoreOpen` = of what is open only the newest are here. */
+export type Found = { open: readonly Incident[]; resolved: readonly Incident[]; next: string | null; hasMoreOpen: boolean };
 
-/** How many resolved ones are shown at first, and at most; after that one goes back in time. */
+/** How many are shown at first, and at most; after that one goes back in time. */
 export const FIRST_COUNT = 50;
 export const MOST = 800;
 
@@ -20,7 +20,7 @@ export const PERIODS: Readonly<Record<string, { label: string; seconds: number }
   '90d': { label: 'Last 90 days', seconds: 90 * 86_400 },
 };
 
-const NOTHING = { incidents: [] as Incident[] };
+const NOTHING = { answer: { incidents: [] as Incident[] }, next: null };
 
 /** Reads what is asked for out of an address. */
 export function readFilter(query: Readonly<Record<string, string>>): Filter {
@@ -29,7 +29,7 @@ export function readFilter(query: Readonly<Record<string, string>>): Filter {
     acknowledged: query['acknowledged'] ?? '',
     monitorId: query['monitor_id'] ?? '',
     period: query['period'] ?? '',
-    until: query['until'] ?? '',
+    cursor: query['cursor'] ?? '',
     count: readCount(query),
   };
 }
@@ -41,23 +41,23 @@ export function readCount(query: Readonly<Record<string, string>>): number {
 }
 
 /** Whether anything is left out by it. */
-export function isNarrow({ status, acknowledged, monitorId, period, until }: Filter): boolean {
-  return [status, acknowledged, monitorId, period, until].some((part) => part !== '');
+export function isNarrow({ status, acknowledged, monitorId, period, cursor }: Filter): boolean {
+  return [status, acknowledged, monitorId, period, cursor].some((part) => part !== '');
 }
 
-/** Asks for all that are open, and for the newest of the others. */
-export async function findIncidents({ status, acknowledged, monitorId, period, until, count }: Filter, signal: AbortSignal): Promise<Found> {
+/** Asks for those that are open, and for the newest of the others; where only the open ones are wanted these are gone through. */
+export async function findIncidents({ status, acknowledged, monitorId, period, cursor, count }: Filter, signal: AbortSignal): Promise<Found> {
   const seconds = PERIODS[period]?.seconds;
   const query = {
     ...(acknowledged === 'true' || acknowledged === 'false' ? { acknowledged: acknowledged as 'true' | 'false' } : {}),
     ...(monitorId !== '' && { monitor_id: monitorId }),
     ...(seconds !== undefined && { since: Math.floor(Date.now() / 1000) - seconds }),
-    ...(/^\d{1,11}$/.test(until) && { until: Number(until) }),
   };
+  const paged = { limit: count, ...(cursor !== '' && { cursor }) };
   const [open, resolved] = await Promise.all([
-    status === 'resolved' ? NOTHING : api.get('/incidents', { query: { ...query, status: 'open', limit: 1000 }, signal }),
-    // One more than is shown tells whether there are more.
-    status === 'open' ? NOTHING : api.get('/incidents', { query: { ...query, status: 'resolved', limit: count + 1 }, signal }),
+    status === 'resolved' || (status === '' && cursor !== '') ? NOTHING : api.page('/incidents', { query: { ...query, status: 'open', ...(status === 'open' ? paged : { limit: MOST }) }, signal }),
+    status === 'open' ? NOTHING : api.page('/incidents', { query: { ...query, status: 'resolved', ...paged }, signal }),
   ]);
-  return { open: open.incidents, resolved: resolved.incidents.slice(0, count), hasMore: resolved.incidents.length > count };
+  const isOpenOnly = status === 'open';
+  return { open: open.answer.incidents, resolved: resolved.answer.incidents, next: isOpenOnly ? open.next : resolved.next, hasMoreOpen: !isOpenOnly && open.next !== null };
 }

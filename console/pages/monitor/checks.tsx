@@ -46,7 +46,7 @@ function Filters({ choice, agents, sourceIds }: Pick<ChecksProps, 'choice' | 'ag
         ))}
       </select>
       {sourceIds.length > 1 && (
-        <select aria-label="Place" value={choice.source} class={look} onChange={({ currentTarget: { value } }) => setQuery({ source: value, view: '' })}>
+        <select aria-label="Place" value={choice.source} class={look} onChange={({ currentTarget: { value } }) => setQuery({ source: value, ...(new URLSearchParams(window.location.search).get('view') === 'places' && { view: '' }) })}>
           <option value="">All places</option>
           {sourceIds.map((id) => (
             <option key={id} value={id}>

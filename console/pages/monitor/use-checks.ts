@@ -19,8 +19,9 @@ export type CheckList = {
   loadOlder: () => Promise<void>;
 };
 
-/** So many are asked for at a time. */
+/** So many are asked for at a time, and kept in the page at most. */
 const PAGE = 20;
+const MOST = 1000;
 
 /** The checks of a monitor: new ones come in on top every `refreshMs`, older ones when they are asked for. Without a choice (null) none is asked for. */
 export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: number): CheckList {
@@ -31,33 +32,32 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   const isBusy = useSignal(false);
   const choice = [chosen === null, id, verdict, source, span?.from, span?.to].join();
   const current = useRef(choice);
-  const wanted = useRef(PAGE);
-  const ask = async (until: number | undefined) => {
+  const older = useRef<string | null>(null);
+  const wentBack = useRef(false);
+  const ask = (cursor: string | null) => {
     const query = {
       limit: PAGE,
       ...(verdict !== '' && { verdict: verdict as Vote }),
       ...(source !== '' && { source }),
       ...(span !== null && { since: span.from, until: span.to - 1 }),
-      ...(until !== undefined && { until }),
+      ...(cursor !== null && { cursor }),
     };
-    return (await api.get('/monitors/{id}/checks', { path: { id }, query })).checks;
+    return api.page('/monitors/{id}/checks', { path: { id }, query });
   };
-  const run = async (until: number | undefined) => {
+  const run = async (cursor: string | null) => {
     isBusy.value = true;
     try {
-      const page = await ask(until);
+      const { answer, next } = await ask(cursor);
       // What was asked for before another choice was made is nobody's any more.
       if (current.current !== choice) return;
-      const before = checks.peek();
-      if (until === undefined) {
-        // Whoever leaves the page open all night is shown as many as before, not all of the night.
-        const merged = mergeNewest(before ?? [], page);
-        checks.value = merged.length > wanted.current ? merged.slice(0, wanted.current) : merged;
-        if (before === null || merged.length > wanted.current || merged === page) hasOlder.value = page.length === PAGE;
-      } else {
-        wanted.current += PAGE;
-        checks.value = merge(before ?? [], page);
-        hasOlder.value = page.length === PAGE;
+      const merged = merge(checks.peek() ?? [], answer.checks);
+      if (cursor !== null) wentBack.current = true;
+      else if (!isJoined(checks.peek() ?? [], answer.checks) || merged.length > MOST) wentBack.current = false;
+      // Whoever goes back sees all in between; whoever leaves the page open all night is shown the newest, not all of the night.
+      checks.value = wentBack.current || merged.length <= PAGE ? merged : merged.slice(0, PAGE);
+      if (cursor !== null || !wentBack.current) {
+        older.current = next;
+        hasOlder.value = next !== null;
       }
       error.value = null;
     } catch (failure) {
@@ -65,10 +65,10 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
     }
     isBusy.value = false;
   };
-  const refresh = () => run(undefined);
+  const refresh = () => run(null);
   useEffect(() => {
     current.current = choice;
-    wanted.current = PAGE;
+    wentBack.current = false;
     checks.value = null;
     error.value = null;
     if (chosen === null) return undefined;
@@ -76,8 +76,7 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
     const timer = setInterval(() => !document.hidden && void refresh(), refreshMs);
     return () => clearInterval(timer);
   }, [choice, refreshMs]);
-  const oldest = () => checks.peek()?.at(-1);
-  return { checks, error, hasOlder, isBusy, refresh, loadOlder: () => run(Math.floor(oldest()?.at ?? Date.now() / 1000)) };
+  return { checks, error, hasOlder, isBusy, refresh, loadOlder: () => run(older.current) };
 }
 
 /** What a check is known by. */
@@ -85,10 +84,10 @@ export function keyOf({ at, source, ping }: Check): string {
   return `${at} ${source.id} ${ping ?? ''}`;
 }
 
-/** With a whole page of new ones there may be others between them and what was there: then that begins anew. */
-function mergeNewest(before: readonly Check[], page: readonly Check[]): readonly Check[] {
+/** Whether a page of the newest reaches to what was there: with a whole page of new ones there may be others in between. */
+function isJoined(before: readonly Check[], page: readonly Check[]): boolean {
   const known = new Set(before.map(keyOf));
-  return page.length === PAGE && !page.some((check) => known.has(keyOf(check))) ? page : merge(before, page);
+  return page.length < PAGE || page.some((check) => known.has(keyOf(check)));
 }
 
 function merge(before: readonly Check[], page: readonly Check[]): readonly Check[] {

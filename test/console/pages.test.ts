@@ -1,0 +1,24 @@
+import test from 'ava';
+import { listAll, nextCursor } from '../../console/client/pages.ts';
+
+test('the next page is the one that Link names so, and no other', (t) => {
+  t.is(nextCursor('<https://status.example/v1/incidents?status=open&limit=1000&cursor=MTcuaW5j>; rel="next"'), 'MTcuaW5j');
+  t.is(nextCursor('</v1/incidents?cursor=a%2Bb>;rel=next'), 'a+b');
+  for (const none of [null, '', '</v1/incidents?cursor=a>; rel="prev"', '</v1/incidents>; rel="next"', 'nonsense']) t.is(nextCursor(none), null, String(none));
+});
+
+test('a list of many pages is read to its end, each page once', async (t) => {
+  const pages = [[1, 2], [3], []];
+  const asked: (string | undefined)[] = [];
+  const rows = await listAll(
+    async ({ limit, cursor }) => {
+      t.is(limit, 1000);
+      asked.push(cursor);
+      const at = Number(cursor ?? 0);
+      return { answer: { rows: pages[at] ?? [] }, next: at < pages.length - 1 ? String(at + 1) : null };
+    },
+    (answer) => answer.rows,
+  );
+  t.deepEqual(rows, [1, 2, 3]);
+  t.deepEqual(asked, [undefined, '1', '2']);
+});
