@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 7c9faa79181378024a8b123bc5bc81fcbc4a1905a72b42c600cce141b51d3bdc
+// openapi.yaml sha256 fe9faf8da46d8ae68dfe0d2b284c0bc0c45fb0f5c341ab78d3d26ab976da77a1
 
 export type paths = {
     "/monitors": {
@@ -2180,6 +2180,8 @@ export type components = {
             secretHeaders?: components["schemas"]["HeaderMap"];
             /** @description Keeps the stored secret headers; those in `secretHeaders` are added or replaced. */
             preserveSecretHeaders?: boolean;
+            /** @description An extension. With `preserveSecretHeaders`, names of stored ones that are not kept, in any case; others are ignored. */
+            removeSecretHeaders?: string[];
             /** @description Read-only; ignored. */
             secretHeaderNames?: string[];
             auth?: components["schemas"]["AuthInput"];

@@ -28,14 +28,15 @@ const PARTS = {
 } as const satisfies Record<MonitorType, (draft: Draft) => Input>;
 
 function requestOf({ headers, auth, body, contentType }: RequestDraft): NonNullable<Input['request']> {
-  const named = headers.filter(({ name, value, kind }) => kind !== 'kept' && (name !== '' || value !== ''));
+  const named = headers.filter(({ name, value, kind }) => kind !== 'kept' && kind !== 'removed' && (name !== '' || value !== ''));
   const mapOf = (kind: 'plain' | 'secret') => Object.fromEntries(named.filter((header) => header.kind === kind).map(({ name, value }) => [name.trim(), value]));
+  const removed = headers.flatMap(({ name, kind }) => (kind === 'removed' ? [name] : []));
   const plain = mapOf('plain');
   const secret = mapOf('secret');
   return {
     ...part('headers', plain),
     ...part('secretHeaders', secret),
-    ...(headers.some(({ kind }) => kind === 'kept') && { preserveSecretHeaders: true }),
+    ...(headers.some(({ kind }) => kind === 'kept') && { preserveSecretHeaders: true, ...(removed.length > 0 && { removeSecretHeaders: removed }) }),
     ...(auth.type !== '' && { auth: { type: auth.type, ...(!auth.isKept && CREDENTIALS[auth.type](auth)) } }),
     ...secretOf(body, { value: 'body', secret: 'bodySecret', preserve: 'preserveBody' }),
     ...(contentType !== '' && { contentType }),

@@ -1,17 +1,8 @@
 import type { HeaderDraft } from './monitor-draft.ts';
 
-/**
- * The headers without one of them. Stored secret headers are kept all together or not at all, so that taking one away means that the others have to be
- * filled in anew (`isCostly` says so beforehand).
- */
+/** The headers without one of them; one that is stored stays in sight until that is saved. */
 export function removeHeader(headers: readonly HeaderDraft[], index: number): HeaderDraft[] {
-  const isOver = isCostly(headers, index);
-  return headers.filter((_, at) => at !== index).map((header) => (isOver && header.kind === 'kept' ? { ...header, kind: 'secret' } : header));
-}
-
-/** Whether removing a header takes the values of other stored ones along. */
-export function isCostly(headers: readonly HeaderDraft[], index: number): boolean {
-  return headers[index]?.isStored === true && headers.some(({ kind }, at) => at !== index && kind === 'kept');
+  return headers.flatMap((header, at) => (at !== index ? [header] : header.isStored ? [{ ...header, value: '', kind: 'removed' }] : []));
 }
 
 /** What only the form can see: rows that would fall together or go without a value. By the field that the service would name. */
@@ -19,6 +10,7 @@ export function findHeaderProblems(headers: readonly HeaderDraft[]): Record<stri
   const problems: Record<string, string> = {};
   const seen = new Set<string>();
   for (const [index, { name, value, kind }] of headers.entries()) {
+    if (kind === 'removed') continue;
     const lower = name.trim().toLowerCase();
     if (lower === '' && value !== '') problems[headerField(index)] = 'A header needs a name';
     else if (lower !== '' && seen.has(lower)) problems[headerField(index)] = `There is another header ${name.trim()}: one of them has to go`;

@@ -13,10 +13,10 @@ type Transport = NonNullable<CheckSpec['transport']>;
 export const AGENT_CHECKED: readonly MonitorType[] = ['http', 'tcp', 'icmp', 'udp'];
 
 /**
- * A header as it is filled in. `kept`: a secret one whose value the service has and shows to nobody. `isStored`: its name is that of a stored secret,
- * also while a new value is filled in.
+ * A header as it is filled in. `kept`: a secret one whose value the service has and shows to nobody. `removed`: one that is kept
+ * no longer once that is saved. `isStored`: its name is that of a stored secret, also while a new value is filled in.
  */
-export type HeaderDraft = { name: string; value: string; kind: 'plain' | 'secret' | 'kept'; isStored: boolean };
+export type HeaderDraft = { name: string; value: string; kind: 'plain' | 'secret' | 'kept' | 'removed'; isStored: boolean };
 
 /** A text that may be secret; `kept`: the service has it and shows it to nobody. */
 export type SecretText = { kind: 'none' | 'plain' | 'secret' | 'kept'; text: string };

@@ -14,6 +14,7 @@ export const requestInput = shape({
   headers: headerMap,
   secretHeaders: headerMap,
   preserveSecretHeaders: flag,
+  removeSecretHeaders: listOf(text({ max: 256 }), MAX_HEADERS),
   secretHeaderNames: listOf(text({ max: 256 }), MAX_HEADERS),
   auth: authInput,
   body: text(),
@@ -30,7 +31,7 @@ export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
 
 /**
  * Parts a request into what is shown and what is sealed (D-17). Kept from the stored one: secret headers under `preserveSecretHeaders`
- * (those sent are added or replace), credentials when `auth` has its type alone, the secret body under `preserveBody`.
+ * (those sent are added or replace, those named in `removeSecretHeaders` go), credentials when `auth` has its type alone, the secret body under `preserveBody`.
  */
 export function completeRequest(input: RequestInput, stored: StoredRequest, problems: Problem[]): StoredRequest {
   const secretHeaders = completeSecretHeaders(input, stored, problems);
@@ -55,9 +56,9 @@ export function completeRequest(input: RequestInput, stored: StoredRequest, prob
 
 function completeSecretHeaders(input: RequestInput, stored: StoredRequest, problems: Problem[]): Record<string, string> {
   const sent = input.secretHeaders ?? {};
-  const sentNames = new Set(Object.keys(sent).map((name) => name.toLowerCase()));
+  const notKept = new Set([...Object.keys(sent), ...(input.removeSecretHeaders ?? [])].map((name) => name.toLowerCase()));
   const kept = input.preserveSecretHeaders ? Object.entries(stored.secrets.secretHeaders ?? {}) : [];
-  const secretHeaders = { ...Object.fromEntries(kept.filter(([name]) => !sentNames.has(name.toLowerCase()))), ...sent };
+  const secretHeaders = { ...Object.fromEntries(kept.filter(([name]) => !notKept.has(name.toLowerCase()))), ...sent };
 
   const names = [...Object.keys(input.headers ?? {}), ...Object.keys(secretHeaders)];
   if (names.length > MAX_HEADERS) {

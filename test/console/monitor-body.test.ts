@@ -185,12 +185,22 @@ test('secrets are replaced where that is said, kept where not, and gone where th
   t.deepEqual(plain.settings.checkSpec, { request: { body: 'seen' } });
 });
 
-test('taking away one of several stored headers asks for the values of the others, for they cannot be kept without it', (t) => {
+test('one of several stored headers is taken away by itself, and may be kept after all until that is saved', (t) => {
   const kept = (name: string): HeaderDraft => ({ name, value: '', kind: 'kept', isStored: true });
   const plain: HeaderDraft = { name: 'a', value: '1', kind: 'plain', isStored: false };
-  t.deepEqual(removeHeader([plain, kept('b'), kept('c')], 1), [plain, { ...kept('c'), kind: 'secret' }]);
+  t.deepEqual(removeHeader([plain, kept('b'), kept('c')], 1), [plain, { ...kept('b'), kind: 'removed' }, kept('c')]);
   t.deepEqual(removeHeader([plain, kept('b')], 0), [kept('b')]);
-  t.deepEqual(removeHeader([plain, kept('b')], 1), [plain]);
+
+  const current = create({ name: 'x', target: 'https://a.example', check_spec: { request: { secretHeaders: { 'X-One': '1', 'X-Two': '2', 'X-Three': '3' } } } });
+  const original = opened(current);
+  const change = (changed: (all: readonly HeaderDraft[]) => readonly HeaderDraft[]) => {
+    const draft = { ...original, request: { ...original.request, headers: changed(original.request.headers) } };
+    return patch(current, patchBody(draft, { original, surroundings: SURROUNDINGS })).secrets;
+  };
+  const without = (name: string) => (all: readonly HeaderDraft[]) => removeHeader(all, all.findIndex((header) => header.name === name));
+  t.deepEqual(change(without('X-Two')), { secretHeaders: { 'X-One': '1', 'X-Three': '3' } });
+  t.deepEqual(change((all) => [...without('X-Two')(all), { name: 'x-two', value: 'new', kind: 'secret', isStored: false }]), { secretHeaders: { 'X-One': '1', 'X-Three': '3', 'x-two': 'new' } });
+  t.deepEqual(change((all) => without('X-One')(without('X-Two')(without('X-Three')(all)))), {});
 });
 
 test('a number that is none goes as it was written, for the service to answer', (t) => {

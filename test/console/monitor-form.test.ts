@@ -93,6 +93,9 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
   t.deepEqual(patches, [{ name: 'Till 1', check_spec: { request: kept } }]);
 
   await page.goto(`${path}/edit`);
+  await page.getByRole('button', { name: 'Remove X-Key' }).click();
+  await page.getByText('goes when you save').waitFor();
+  await page.getByRole('button', { name: 'Keep X-Key' }).click();
   await page.getByRole('button', { name: 'Replace the value of X-Key' }).press('Enter');
   await page.getByLabel('Secret value of X-Key').and(page.locator(':focus')).waitFor();
   await page.keyboard.press('Enter');

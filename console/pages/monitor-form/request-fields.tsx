@@ -1,12 +1,11 @@
 import { useRef } from 'preact/hooks';
-import { confirm } from '../../parts/dialog.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
 import { FieldProblem } from '../../forms/field-problem.tsx';
 import { Fold } from '../../forms/fold.tsx';
 import type { FormState } from '../../forms/form-state.ts';
 import { focusInstead, focusLastRow } from '../../forms/rows.ts';
-import { headerField, isCostly, removeHeader } from '../../forms/headers.ts';
+import { headerField, removeHeader } from '../../forms/headers.ts';
 import type { HeaderDraft, RequestDraft } from '../../forms/monitor-draft.ts';
 import { KeepStored, SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
 
@@ -36,25 +35,20 @@ export function RequestFields({ form }: { form: FormState }) {
 
 function noteOf({ draft: { method, request, followRedirects } }: FormState): string {
   const { headers, auth, body } = request;
-  const parts = [method === '' ? 'GET' : method.toUpperCase(), headers.length > 0 && `${headers.length} ${headers.length === 1 ? 'header' : 'headers'}`, auth.type !== '' && `${auth.type} auth`, body.kind !== 'none' && 'body', !followRedirects && 'no redirects'];
+  const sent = headers.filter(({ kind }) => kind !== 'removed').length;
+  const parts = [method === '' ? 'GET' : method.toUpperCase(), sent > 0 && `${sent} ${sent === 1 ? 'header' : 'headers'}`, auth.type !== '' && `${auth.type} auth`, body.kind !== 'none' && 'body', !followRedirects && 'no redirects'];
   return parts.filter((part) => part !== false).join(', ');
 }
 
 type PartProps = { form: FormState; set: (part: Partial<RequestDraft>) => void };
 
-function Headers({ form: { draft, problem, monitor }, set }: PartProps) {
+function Headers({ form: { draft, problem }, set }: PartProps) {
   const { headers } = draft.request;
-  // Stored ones are kept all together: once one is taken away, none of the others can be kept.
-  const isKeepable = headers.filter(({ isStored }) => isStored).length === (monitor?.check_spec.request?.secretHeaderNames ?? []).length;
   const replace = (index: number, part: Partial<HeaderDraft>) => set({ headers: headers.map((header, at) => (at === index ? { ...header, ...part } : header)) });
   const list = useRef<HTMLUListElement>(null);
   const add = (kind: 'plain' | 'secret') => {
     set({ headers: [...headers, { name: '', value: '', kind, isStored: false }] });
     focusLastRow(list.current);
-  };
-  const remove = async (index: number) => {
-    const isSure = !isCostly(headers, index) || (await confirm({ title: 'Take away one of several secret headers?', text: 'Stored secret headers are kept all together or not at all: the others will have to be filled in again.', action: 'Remove header' }));
-    if (isSure) set({ headers: removeHeader(headers, index) });
   };
   return (
     <fieldset class="min-w-0">
@@ -64,7 +58,7 @@ function Headers({ form: { draft, problem, monitor }, set }: PartProps) {
       <ul ref={list} class="mt-1.5 flex flex-col gap-3 empty:hidden md:gap-2">
         {headers.map((header, index) => (
           <li key={index}>
-            <HeaderRow header={header} index={index} isKeepable={isKeepable} error={problem(headerField(index))} onChange={(part) => replace(index, part)} onRemove={() => void remove(index)} />
+            <HeaderRow header={header} index={index} error={problem(headerField(index))} onChange={(part) => replace(index, part)} onRemove={() => set({ headers: removeHeader(headers, index) })} />
           </li>
         ))}
       </ul>
@@ -80,8 +74,20 @@ function Headers({ form: { draft, problem, monitor }, set }: PartProps) {
   );
 }
 
-function HeaderRow({ header: { name, value, kind, isStored }, index, isKeepable, error, onChange, onRemove }: { header: HeaderDraft; index: number; isKeepable: boolean; error: string | undefined; onChange: (part: Partial<HeaderDraft>) => void; onRemove: () => void }) {
+function HeaderRow({ header: { name, value, kind, isStored }, index, error, onChange, onRemove }: { header: HeaderDraft; index: number; error: string | undefined; onChange: (part: Partial<HeaderDraft>) => void; onRemove: () => void }) {
   const called = name === '' ? `header ${index + 1}` : name;
+  if (kind === 'removed') {
+    return (
+      <p class="flex flex-wrap items-center gap-2 text-sm" data-secret>
+        <span class="text-soft">
+          <span class="line-through">{name}</span> goes when you save.
+        </span>
+        <Button size="small" aria-label={`Keep ${name}`} onClick={() => onChange({ kind: 'kept' })}>
+          Keep it
+        </Button>
+      </p>
+    );
+  }
   return (
     <div class="flex items-start gap-1" data-secret>
       <div class="grid min-w-0 flex-1 gap-1.5 md:grid-cols-[2fr_3fr]">
@@ -110,7 +116,7 @@ function HeaderRow({ header: { name, value, kind, isStored }, index, isKeepable,
         ) : (
           <TextField label={kind === 'secret' ? `Secret value of ${called}` : `Value of ${called}`} hideLabel type={kind === 'secret' ? 'password' : 'text'} value={value} placeholder={kind === 'secret' ? 'Secret value' : 'Value'} autocomplete={kind === 'secret' ? 'new-password' : 'off'} autocapitalize="off" spellcheck={false} error={isStored ? error : undefined} onValue={(written) => onChange({ value: written })} />
         )}
-        {isStored && kind === 'secret' && isKeepable && <KeepStored what={`value of ${called}`} onKeep={() => onChange({ kind: 'kept', value: '' })} />}
+        {isStored && kind === 'secret' && <KeepStored what={`value of ${called}`} onKeep={() => onChange({ kind: 'kept', value: '' })} />}
       </div>
       <IconButton icon="close" label={`Remove ${called}`} onClick={onRemove} />
     </div>
