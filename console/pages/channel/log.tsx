@@ -26,8 +26,8 @@ const MOST = 800;
 const OUTCOME_CHOICES = [{ value: '', label: 'Any outcome' }, ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }))];
 const EVENT_CHOICES = [{ value: '', label: 'Any event' }, ...Object.entries(EVENTS).map(([value, label]) => ({ value, label }))];
 
-/** How often the record is asked for anew, in milliseconds: while something is on its way, and otherwise, for no stream tells of deliveries. */
-const POLL_MS = { busy: 2500, quiet: 20_000 } as const;
+/** How often the record is asked for anew, in milliseconds: while something is on its way, and otherwise, for no stream tells of deliveries: in a storm that would cost each of them a word to everybody. */
+const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
 
 /** What was sent to a channel in the last 30 days, and what became of it. */
 export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
@@ -48,8 +48,9 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
     [channel.id, outcome, event, cursor, count.value],
   );
   const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
-  useReload(load, ['incident', 'channel']);
-  usePoll(load, true, isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
+  useReload(load, ['incident', 'channel', 'agent']);
+  // Of what is old nothing is on its way.
+  usePoll(load, cursor === '', isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
   const opened = query['delivery'] ?? '';
   return (
     <>
