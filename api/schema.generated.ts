@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 fe9faf8da46d8ae68dfe0d2b284c0bc0c45fb0f5c341ab78d3d26ab976da77a1
+// openapi.yaml sha256 37d0e15212b9e5580ec9120fbb4e0597c1bc8557bdfd09d2a010e16f7cc327b5
 
 export type paths = {
     "/monitors": {
