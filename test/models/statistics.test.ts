@@ -5,7 +5,7 @@ import { readStatistics } from '../../models/monitor-statistics.ts';
 import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
 import { beginRollups, rollNextHour } from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
-import { noTally, sumTallies } from '../../models/statistics.ts';
+import { meanPhases, noTally, sumTallies } from '../../models/statistics.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { roundedTally, seenCheck, storeChecks, tallyOfChecks, withoutRepeats, type SeenCheck } from '../helpers/seen-checks.ts';
 
@@ -67,4 +67,14 @@ test('of no monitors, and of an empty window, there is nothing', async (t) => {
   const database = await prepare(t, []);
   t.is((await sumTallies(database, { monitorNos: [], fromMs: MIDNIGHT, toMs: END, nowMs: END })).size, 0);
   t.deepEqual([...(await sumTallies(database, { monitorNos: [4], fromMs: END, toMs: MIDNIGHT, nowMs: END })).values()], [noTally()]);
+});
+
+test('the mean of a phase over several tallies counts each check once, and those without the phase not at all', (t) => {
+  const tallies = [
+    { ...noTally(), phases: { dnsMs: 10, tlsMs: 7 }, phaseChecks: { dnsMs: 3, tlsMs: 1 } },
+    { ...noTally(), phases: { dnsMs: 30 }, phaseChecks: { dnsMs: 1 } },
+    noTally(),
+  ];
+  t.deepEqual(meanPhases(tallies), { dnsMs: 15, tlsMs: 7 });
+  t.deepEqual(meanPhases([]), {});
 });
