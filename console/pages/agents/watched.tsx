@@ -36,7 +36,7 @@ export function Watched({ agent }: { agent: Agent }) {
               </Empty>
             ) : (
               <Card class="p-0">
-                <VirtualList label="Monitors that it watches" rows={rows.map((row) => live.get(row.id) ?? row)} rowHeight={ROW_HEIGHT} keyOf={({ id }) => id} render={(row) => <Row monitor={row} />} />
+                <VirtualList label="Monitors that it watches" rows={rows.map((row) => live.get(row.id) ?? row)} rowHeight={ROW_HEIGHT} keyOf={({ id }) => id} render={(row) => <Row monitor={row} />} drawnWith={[]} />
               </Card>
             )
           }
