@@ -35,11 +35,11 @@ const ROW_PX = 54;
 const WATCH = `window.usable = new Promise((resolve) => {
   const look = () => {
     const field = document.querySelector('input[type="search"]');
-    if (document.querySelector('ul[aria-label="Monitors"] li a') === null || field === null) return requestAnimationFrame(look);
+    if (document.querySelector('ul[aria-label="Monitors"] a') === null || field === null) return requestAnimationFrame(look);
     const rowsMs = performance.now();
     field.value = '7';
     field.dispatchEvent(new InputEvent('input', { bubbles: true, data: '7' }));
-    const taken = () => location.search === '?q=7' && document.querySelector('ul[aria-label="Monitors"] li a')?.textContent.includes('7') ? resolve({ rowsMs, usableMs: performance.now() }) : requestAnimationFrame(taken);
+    const taken = () => location.search === '?q=7' && document.querySelector('ul[aria-label="Monitors"] a')?.textContent.includes('7') ? resolve({ rowsMs, usableMs: performance.now() }) : requestAnimationFrame(taken);
     requestAnimationFrame(taken);
   };
   requestAnimationFrame(look);
@@ -55,7 +55,7 @@ const COUNT_FRAMES = `{
   new PerformanceObserver((list) => window.longFrames.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'long-animation-frame' });
 }`;
 
-type TraceEvent = { name: string; tid: number; ts: number; dur?: number; tdur?: number; args?: { data?: { functionName?: string; type?: string } } };
+type TraceEvent = { name: string; tid: number; ts: number; dur?: number; tdur?: number; args?: { elementCount?: number; data?: { functionName?: string; type?: string } } };
 type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };
 
 /** What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it scrolls while monitors change. */
@@ -157,7 +157,7 @@ async function traceTasks(session: CDPSession): Promise<{ stop: () => Promise<{ 
 /** A task's CPU milliseconds, and which parts of it took the most: parts lie within each other. */
 function describeTask(task: TraceEvent, events: readonly TraceEvent[]): string {
   const parts = events.filter((event) => event !== task && event.name !== 'RunTask' && event.ts >= task.ts && event.ts + (event.dur ?? 0) <= task.ts + (task.dur ?? 0) && (event.tdur ?? 0) > 1000).toSorted((a, b) => (b.tdur ?? 0) - (a.tdur ?? 0));
-  return `${readable((task.tdur ?? 0) / 1000)} ms: ${parts.slice(0, 6).map(({ name, tdur = 0, args }) => `${name} ${args?.data?.functionName ?? args?.data?.type ?? ''} ${readable(tdur / 1000)}`).join(', ')}`;
+  return `${readable((task.tdur ?? 0) / 1000)} ms: ${parts.slice(0, 6).map(({ name, tdur = 0, args }) => `${name} ${args?.data?.functionName ?? args?.data?.type ?? args?.elementCount ?? ''} ${readable(tdur / 1000)}`).join(', ')}`;
 }
 
 /** Monitors go down and come back, some of them ten times a second, until it is told to stop; gives back how many changes that were. */

@@ -8,26 +8,22 @@ const MARGIN = 2;
 export const Sparkline = memo(function Sparkline({ values, label, class: className = 'h-6 w-24' }: { values: readonly (number | null)[] | null; label: string; class?: string }) {
   const known = values?.filter((value) => value !== null) ?? [];
   if (values === null || known.length < 2) return <span class={`block ${className}`} />;
-  const line = drawLine(values, Math.max(...known));
   return (
     <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" class={`block ${className}`} role="img" aria-label={label}>
-      <path class="fill-none stroke-soft" stroke-width="1.4" vector-effect="non-scaling-stroke" stroke-linejoin="round" stroke-linecap="round" d={line} />
+      {drawLines(values, Math.max(...known)).map((points) => (
+        <polyline key={points} class="fill-none stroke-soft" stroke-width="1.4" vector-effect="non-scaling-stroke" stroke-linejoin="round" stroke-linecap="round" points={points} />
+      ))}
     </svg>
   );
 });
 
-function drawLine(values: readonly (number | null)[], highest: number): string {
+/** A line from hole to hole; of a single number a dot. */
+function drawLines(values: readonly (number | null)[], highest: number): string[] {
   const stepX = (WIDTH - 2 * MARGIN) / Math.max(1, values.length - 1);
-  let isDrawing = false;
-  return values
-    .map((value, index) => {
-      const command = isDrawing ? 'L' : 'M';
-      isDrawing = value !== null;
-      if (value === null) return '';
-      const x = (MARGIN + index * stepX).toFixed(1);
-      const y = (HEIGHT - MARGIN - (value / Math.max(highest, 1)) * (HEIGHT - 2 * MARGIN)).toFixed(1);
-      // A point between two holes is a dot.
-      return values[index + 1] === null && command === 'M' ? `M${x} ${y}h.1` : `${command}${x} ${y}`;
-    })
-    .join('');
+  const lines: string[][] = [[]];
+  values.forEach((value, index) => {
+    if (value === null) lines.push([]);
+    else lines.at(-1)?.push(`${(MARGIN + index * stepX).toFixed(1)} ${(HEIGHT - MARGIN - (value / Math.max(highest, 1)) * (HEIGHT - 2 * MARGIN)).toFixed(1)}`);
+  });
+  return lines.flatMap((points) => (points.length === 0 ? [] : [(points.length === 1 ? [...points, ...points] : points).join(' ')]));
 }

@@ -31,8 +31,8 @@ export const UptimeStrip = memo(function UptimeStrip({ days, class: className = 
       onPointerLeave={() => showTooltip(null)}
     >
       {CLASSES.map((name) => {
-        const line = drawDays(days.uptime, name);
-        return line === '' ? null : <path key={name} class={COLOURS[name]} d={line} />;
+        const points = outlineDays(days.uptime, name);
+        return points === '' ? null : <polygon key={name} class={COLOURS[name]} points={points} />;
       })}
     </svg>
   );
@@ -55,9 +55,16 @@ function describeDays({ uptime }: UptimeDays): string {
   return bad === 0 ? `No downtime in ${known.length} ${known.length === 1 ? 'day' : 'days'}` : `Downtime on ${bad} of ${known.length} days`;
 }
 
-function drawDays(uptime: readonly (number | null)[], name: DayClass): string {
-  const top = TOPS[name];
-  return uptime.map((percent, day) => (classOf(percent) === name ? `M${day} ${top}h.8V${HEIGHT - top}h-.8Z` : '')).join('');
+/**
+ * All days of a class as one outline: along the middle from day to day over their upper halves, and back below their lower ones. A path would be the obvious
+ * thing, but its `d` is a style to browsers: a screen of them takes a tenth of a second to work out.
+ */
+function outlineDays(uptime: readonly (number | null)[], name: DayClass): string {
+  const [top, middle, bottom] = [TOPS[name], HEIGHT / 2, HEIGHT - TOPS[name]];
+  const days = uptime.flatMap((percent, day) => (classOf(percent) === name ? [day] : []));
+  const over = days.map((day) => `${day} ${middle} ${day} ${top} ${day}.8 ${top} ${day}.8 ${middle}`);
+  const under = days.toReversed().map((day) => `${day}.8 ${middle} ${day}.8 ${bottom} ${day} ${bottom} ${day} ${middle}`);
+  return [...over, ...under].join(' ');
 }
 
 function classOf(percent: number | null): DayClass {
