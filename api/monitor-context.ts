@@ -17,7 +17,7 @@ import { isId } from './request-context.ts';
 const HEARTBEAT_TOKEN_BYTES = 18;
 
 /** A body that the description let pass. */
-export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[] };
+export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[]; agent_sources?: readonly string[] };
 
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
@@ -26,11 +26,12 @@ export async function loadMonitorContext(
   { database, readVendorPage }: Pick<ApiDependencies, 'database' | 'readVendorPage'>,
   write: MonitorWrite,
 ): Promise<MonitorContext> {
-  const { caller, monitorId, body } = write;
+  const { caller, monitorId, body, isNew } = write;
   const { tenantId, plan } = caller;
   const named = (body.dependencies ?? []).filter(isId);
   const [agents, vendorMonitorIds, page] = await Promise.all([
-    listAgents(database, { tenantId }),
+    // A PATCH that leaves the sources as they are asks nothing of agents.
+    isNew || body.agent_sources !== undefined ? listAgents(database, { tenantId }) : [],
     named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
     findPage(database, write),
   ]);

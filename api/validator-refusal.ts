@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 import { error as validatorErrors } from 'express-openapi-validator';
 import { READ_ONLY_FIELDS } from '../core/monitor-input/fields.ts';
-import { ApiError, badRequest, methodNotAllowed } from './api-error.ts';
-import { bodySchema, METHODS, querySchema } from './description.ts';
+import { badRequest } from './api-error.ts';
+import { bodySchema, querySchema } from './description.ts';
 import type { Description } from './description.ts';
 import { describeComplaints } from './validation-message.ts';
 import type { Complaint } from './validation-message.ts';
@@ -12,15 +12,8 @@ type Asked = { description: Description; path: string; request: Request };
 
 /** The validator's refusal in our words; anything that is no refusal of the request is passed on as the fault that it is. */
 export function explainRefusal(refusal: unknown, asked: Asked): unknown {
-  if (refusal instanceof validatorErrors.NotFound) return new ApiError(404, 'there is nothing at this path');
-  if (refusal instanceof validatorErrors.MethodNotAllowed) return methodNotAllowed(asked.request.method, allowedMethods(refusal.headers));
   if (!(refusal instanceof validatorErrors.BadRequest)) return refusal;
   return badRequest(...sentencesOf(refusal.errors, asked));
-}
-
-function allowedMethods(headers: object | undefined): string {
-  const named = String(Object.entries(headers ?? {}).find(([name]) => name === 'Allow')?.[1] ?? '').split(', ');
-  return METHODS.map((method) => method.toUpperCase()).filter((method) => named.includes(method)).join(', ');
 }
 
 type ValidatorError = { path: string; message: string; errorCode?: string };

@@ -12,6 +12,7 @@ import { idle } from './idle.ts';
 import { isolation } from './isolation.ts';
 import { live } from './live.ts';
 import { load } from './load.ts';
+import { mixed } from './mixed.ts';
 import { pipeline } from './pipeline.ts';
 import { probeDns } from './probe-dns.ts';
 import { probeHttp } from './probe-http.ts';
@@ -27,7 +28,7 @@ import { storm } from './storm.ts';
 import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, live, console: consolePage, rollup, statistics, pipeline, load, fleet, schedules, 'agent-idle': agentIdle, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, live, console: consolePage, rollup, statistics, pipeline, mixed, load, fleet, schedules, 'agent-idle': agentIdle, idle };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));

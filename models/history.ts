@@ -91,16 +91,21 @@ export async function listIncidents(
   query: { tenantId: string; filter?: IncidentFilter; before?: { startedAtMs: number; id: string }; limit: number },
 ): Promise<ListedIncident[]> {
   const { monitorId, status, acknowledged, sinceSeconds, untilSeconds } = query.filter ?? {};
+  // A monitor's have an index of their own, which a condition that may be none would not find.
+  const [name, ofMonitor] = monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
   const rows = await runWith(database)<IncidentRow>(
-    `SELECT ${INCIDENT_COLUMNS} FROM incidents
-     WHERE tenant_id = $1
-       AND ($2::text IS NULL OR monitor_id = $2)
-       AND ($3::text IS NULL OR (resolved_at IS NULL) = ($3 = 'open'))
-       AND ($4::bigint IS NULL OR started_at >= $4)
-       AND ($5::bigint IS NULL OR started_at <= $5)
-       AND ($6::bigint IS NULL OR (started_at, id) < ($6, $7::text))
-       AND ($9::boolean IS NULL OR (acknowledged_at IS NOT NULL) = $9)
-     ORDER BY started_at DESC, id DESC LIMIT $8`,
+    {
+      name,
+      text: `SELECT ${INCIDENT_COLUMNS} FROM incidents
+             WHERE tenant_id = $1
+               AND ${ofMonitor}
+               AND ($3::text IS NULL OR (resolved_at IS NULL) = ($3 = 'open'))
+               AND ($4::bigint IS NULL OR started_at >= $4)
+               AND ($5::bigint IS NULL OR started_at <= $5)
+               AND ($6::bigint IS NULL OR (started_at, id) < ($6, $7::text))
+               AND ($9::boolean IS NULL OR (acknowledged_at IS NOT NULL) = $9)
+             ORDER BY started_at DESC, id DESC LIMIT $8`,
+    },
     [
       query.tenantId,
       monitorId ?? null,
@@ -117,7 +122,7 @@ export async function listIncidents(
 }
 
 async function resolveIncident(run: Run, ended: { monitorId: string; atMs: number; resolution: 'recovered' | 'paused' | 'deleted' }): Promise<void> {
-  await run('UPDATE incidents SET resolved_at = greatest($2::bigint, started_at), resolution = $3 WHERE monitor_id = $1 AND resolved_at IS NULL', [
+  await run({ name: 'resolve-incident', text: 'UPDATE incidents SET resolved_at = greatest($2::bigint, started_at), resolution = $3 WHERE monitor_id = $1 AND resolved_at IS NULL' }, [
     ended.monitorId,
     ended.atMs,
     ended.resolution,

@@ -1,4 +1,4 @@
-import { literal, Op, type FindAttributeOptions, type Transaction, type WhereOptions } from 'sequelize';
+import type { FindAttributeOptions, Transaction } from 'sequelize';
 import { compareFields, type Compared } from '../core/audit/field-changes.ts';
 import { isAgentChecked, type Monitor, type MonitorSecrets, type MonitorSettings, type MonitorType } from '../core/monitor.ts';
 import type { MonitorStatus } from '../core/state.ts';
@@ -8,10 +8,10 @@ import { recordChange } from './audit-log.ts';
 import type { Database } from './database.ts';
 import { placeHeartbeat } from './heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from './history.ts';
-import type { MonitorRecord } from './records/monitor.ts';
+import type { MonitorColumns } from './records/monitor.ts';
 import { monitorFields, NOTHING } from './recorded-fields.ts';
 import { placeMonitor } from './schedule.ts';
-import { inTransaction, runOn, runWith } from './sql.ts';
+import { inPoolTransaction, inTransaction, runOn, runWith, type Run } from './sql.ts';
 
 /** A monitor to be stored; `agentIds` are the sources, already checked to be visible to the tenant. */
 export type NewMonitor = {
@@ -53,35 +53,48 @@ export async function createMonitor(
       { id, tenantId, ...settings, sealedSecrets: seal(database, id, secrets), awaitsSources: isAgentChecked(settings.type) && agentIds.length === 0, stateSince: nowMs, createdAt: now, updatedAt: now },
       { transaction, returning: true },
     );
-    const monitor = monitorOf(record);
-    await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, transaction);
-    return { monitor, schedule: await place(database, { monitor, agentIds, isNews: true, nowMs }, transaction) };
+    const run = runWith(database, transaction);
+    const monitor = monitorOf(record.get({ plain: true }));
+    await recordMonitor(database, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) }, run);
+    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: true, nowMs }) };
   });
 }
 
 /** A monitor with the ids of its sources, sorted; `hasOwnSources` = customers' agents are among them. */
 export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources: boolean };
 
-/** One monitor of a tenant, in one prepared statement: no read is as frequent. Null when the tenant has no such monitor. */
-export async function findMonitor({ pool }: Pick<Database, 'pool'>, { tenantId, id }: { tenantId: string; id: string }): Promise<FoundMonitor | null> {
+/** Whose monitor, and which. */
+export type MonitorKey = { tenantId: string; id: string };
+
+/** One monitor of a tenant; null when the tenant has no such monitor. */
+export async function findMonitor(database: Pick<Database, 'pool'>, key: MonitorKey): Promise<FoundMonitor | null> {
+  const [found] = await findMonitors(database, [key]);
+  return found ?? null;
+}
+
+/** What `findMonitor` says of each of these, in their order, in one prepared statement: no read is as frequent. */
+export async function findMonitors({ pool }: Pick<Database, 'pool'>, keys: readonly MonitorKey[]): Promise<(FoundMonitor | null)[]> {
+  // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
+  const isOne = keys.length === 1;
+  const asked = isOne ? 'monitors m' : 'unnest($1::text[], $2::text[]) AS asked (id, tenant_id) JOIN monitors m ON m.id = asked.id AND m.tenant_id = asked.tenant_id';
   const { rows } = await pool.query<Monitor & { agentIds: string[]; hasOwnSources: boolean }>({
-    name: 'find-monitor',
-    text: `SELECT no, id, tenant_id AS "tenantId", name, type, target, interval_seconds AS "intervalSeconds", timeout_ms AS "timeoutMs", method,
+    name: isOne ? 'find-monitor' : 'find-monitors',
+    text: `SELECT no, m.id, m.tenant_id AS "tenantId", name, type, target, interval_seconds AS "intervalSeconds", timeout_ms AS "timeoutMs", method,
                   expected_status AS "expectedStatus", body_match AS "bodyMatch", follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
                   up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources", heartbeat_grace_seconds AS "heartbeatGraceSeconds",
                   sla_target AS "slaTarget", check_spec AS "checkSpec", checks_version AS "checksVersion", enabled, state, state_since AS "stateSinceMs",
                   created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
-           FROM monitors m, LATERAL (
+           FROM ${asked}, LATERAL (
              SELECT coalesce(array_agg(a.id ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds", coalesce(bool_or(a.kind = 'tenant'), false) AS "hasOwnSources"
              FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no
-           ) AS sources
-           WHERE m.id = $1 AND m.tenant_id = $2`,
-    values: [id, tenantId],
+           ) AS sources ${isOne ? 'WHERE m.id = $1 AND m.tenant_id = $2' : ''}`,
+    values: isOne ? [keys[0]?.id, keys[0]?.tenantId] : [keys.map(({ id }) => id), keys.map(({ tenantId }) => tenantId)],
   });
-  const [found] = rows;
-  if (found === undefined) return null;
-  const { agentIds, hasOwnSources, ...monitor } = found;
-  return { monitor, agentIds, hasOwnSources };
+  const found = new Map(rows.map(({ agentIds, hasOwnSources, ...monitor }) => [monitor.id, { monitor, agentIds, hasOwnSources }]));
+  return keys.map(({ tenantId, id }) => {
+    const one = found.get(id);
+    return one?.monitor.tenantId === tenantId ? one : null;
+  });
 }
 
 /** One monitor of a tenant with its secrets in clear, for who probes what an edit would make of it; null when the tenant has no such monitor. */
@@ -97,7 +110,7 @@ export type MeasuredMonitor = Pick<Monitor, 'no' | 'id' | 'type' | 'slaTarget' |
 /** One monitor of a tenant, as far as statistics need it; null when the tenant has no such monitor. */
 export async function findMeasuredMonitor(database: Pick<Database, 'pool'>, { tenantId, id }: { tenantId: string; id: string }): Promise<MeasuredMonitor | null> {
   const [monitor] = await runOn(database.pool)<MeasuredMonitor>(
-    'SELECT no, id, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors WHERE id = $1 AND tenant_id = $2',
+    { name: 'find-measured-monitor', text: 'SELECT no, id, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors WHERE id = $1 AND tenant_id = $2' },
     [id, tenantId],
   );
   return monitor ?? null;
@@ -123,15 +136,23 @@ export async function listMonitors(
   database: Database,
   query: { tenantId: string; filter?: MonitorFilter; after?: { createdAt: number; id: string }; limit?: number },
 ): Promise<ListedMonitor[]> {
-  const rows: unknown[] = await database.records.monitors.findAll({
-    attributes: LISTED_ATTRIBUTES,
-    raw: true,
-    where: { [Op.and]: [{ tenantId: query.tenantId }, ...filterConditions(query.filter ?? {}), ...pageCondition(query.after)] },
-    order: [['createdAt', 'ASC'], ['id', 'ASC']],
-    ...(query.limit !== undefined && { limit: query.limit }),
-  });
-  // `raw` gives plain objects of the attributes, which the mapper's types do not say.
-  return rows as ListedMonitor[];
+  const { type = null, status, enabled = null, q, agentNo = null } = query.filter ?? {};
+  const contains = q === undefined ? null : `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  return await runOn(database.pool)<ListedMonitor>(
+    {
+      name: 'list-monitors',
+      text: `SELECT ${selectList(LISTED)} FROM monitors
+     WHERE tenant_id = $1
+       AND ($2::text IS NULL OR type = $2)
+       AND ($3::text[] IS NULL OR state = ANY($3))
+       AND ($4::boolean IS NULL OR enabled = $4)
+       AND ($5::text IS NULL OR name ILIKE $5 OR target ILIKE $5)
+       AND ($6::bigint IS NULL OR (created_at, id) > ($6, $7::text))
+       AND ($9::int IS NULL OR EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = monitors.no AND s.agent_no = $9))
+     ORDER BY created_at, id LIMIT $8`,
+    },
+    [query.tenantId, type, status === undefined ? null : statesOf(status), enabled, contains, query.after?.createdAt ?? null, query.after?.id ?? null, query.limit ?? null, agentNo],
+  );
 }
 
 /**
@@ -143,29 +164,26 @@ export async function updateMonitor(
   key: { tenantId: string; id: string; nowMs: number },
   decide: (current: LockedMonitor) => MonitorChange | Promise<MonitorChange>,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
-  return await inTransaction(database, async (transaction) => {
-    const locked = await lockMonitor(database, key, transaction);
+  return await inPoolTransaction(database, async (run) => {
+    const locked = await lockMonitor(run, key);
     if (locked === null) return null;
-    const { record, agentIds } = locked;
-    const current = monitorOf(record);
-    const secrets = openSecrets(database, record);
+    const { row, agentIds } = locked;
+    const current = monitorOf(row);
+    const secrets = openSecrets(database, row);
     const change = await decide({ monitor: current, secrets, agentIds });
     const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
-    await record.update(
-      {
-        ...change.settings,
-        sealedSecrets: seal(database, key.id, change.secrets),
-        checksVersion,
-        // None are left to whom asked for the default ones while there were none.
-        awaitsSources: isAgentChecked(current.type) && change.agentIds.length === 0 && (record.awaitsSources || agentIds.length > 0),
-        updatedAt: Math.floor(key.nowMs / 1000),
-      },
-      { transaction },
-    );
-    const monitor = monitorOf(record);
-    await recordMonitor(database, { monitor, before: monitorFields(current, agentIds, secrets), after: monitorFields(monitor, change.agentIds, change.secrets) }, transaction);
+    const changed = await writeChanges(run, row, {
+      ...change.settings,
+      sealedSecrets: seal(database, key.id, change.secrets),
+      checksVersion,
+      // None are left to whom asked for the default ones while there were none.
+      awaitsSources: isAgentChecked(current.type) && change.agentIds.length === 0 && (row.awaitsSources || agentIds.length > 0),
+      updatedAt: Math.floor(key.nowMs / 1000),
+    });
+    const monitor = monitorOf(changed);
+    await recordMonitor(database, { monitor, before: monitorFields(current, agentIds, secrets), after: monitorFields(monitor, change.agentIds, change.secrets) }, run);
     if (checksVersion === current.checksVersion && standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds })) return { monitor, schedule: noScheduleChange() };
-    return { monitor, schedule: await place(database, { monitor, agentIds: change.agentIds, isNews: checksVersion > current.checksVersion, nowMs: key.nowMs }, transaction) };
+    return { monitor, schedule: await place(run, { monitor, agentIds: change.agentIds, isNews: checksVersion > current.checksVersion, nowMs: key.nowMs }) };
   });
 }
 
@@ -182,17 +200,16 @@ export async function resumeMonitor(database: Database, key: { tenantId: string;
 /** Deletes a monitor, also from what depends on it; its open incident ends with it, its history stays. Null when the tenant has no such monitor. */
 export async function deleteMonitor(database: Database, key: { tenantId: string; id: string; nowMs: number }): Promise<ScheduleChange | null> {
   await forgetVendor(database, key);
-  return await inTransaction(database, async (transaction) => {
-    const locked = await lockMonitor(database, key, transaction);
+  return await inPoolTransaction(database, async (run) => {
+    const locked = await lockMonitor(run, key);
     if (locked === null) return null;
-    const { record, agentIds } = locked;
-    const run = runWith(database, transaction);
-    const monitor = monitorOf(record);
+    const { row, agentIds } = locked;
+    const monitor = monitorOf(row);
     // What nobody can open any more can be deleted: its secrets are not looked at.
-    await recordMonitor(database, { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING }, transaction);
+    await recordMonitor(database, { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING }, run);
     await resolveDeleted(run, key.id, key.nowMs);
-    const schedule = await placeMonitor(run, { monitorNo: record.no, agentNos: [], intervalSeconds: record.intervalSeconds, scheduled: false, isNews: false, nowMs: key.nowMs });
-    await record.destroy({ transaction });
+    const schedule = await placeMonitor(run, { monitorNo: row.no, agentNos: [], intervalSeconds: row.intervalSeconds, scheduled: false, isNews: false, nowMs: key.nowMs });
+    await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
     return schedule;
   });
 }
@@ -225,45 +242,76 @@ async function setEnabled(
   key: { tenantId: string; id: string; nowMs: number },
   enabled: boolean,
 ): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
-  return await inTransaction(database, async (transaction) => {
-    const locked = await lockMonitor(database, key, transaction);
+  return await inPoolTransaction(database, async (run) => {
+    const locked = await lockMonitor(run, key);
     if (locked === null) return null;
-    const { record, agentIds } = locked;
-    if (record.enabled === enabled) return { monitor: monitorOf(record), schedule: noScheduleChange() };
-    const run = runWith(database, transaction);
-    const before = monitorOf(record);
+    const { row, agentIds } = locked;
+    const before = monitorOf(row);
+    if (row.enabled === enabled) return { monitor: before, schedule: noScheduleChange() };
     // Of several processes one clock may be behind: a state never begins before the one that it ends (D-43).
-    const atMs = Math.max(key.nowMs, record.stateSince);
-    const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: record.sequence + 1, from: record.state, atMs };
+    const atMs = Math.max(key.nowMs, row.stateSince);
+    const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: row.sequence + 1, from: row.state, atMs };
     await (enabled ? recordResume(run, paused) : recordPause(run, paused));
-    await record.update(
-      { enabled, state: enabled ? 'pending' : 'paused', stateSince: atMs, sequence: paused.sequence, updatedAt: Math.floor(key.nowMs / 1000) },
-      { transaction },
-    );
+    const changed = await writeChanges(run, row, { enabled, state: enabled ? 'pending' : 'paused', stateSince: atMs, sequence: paused.sequence, updatedAt: Math.floor(key.nowMs / 1000) });
     // What sources said before the pause says nothing about now.
-    if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [record.no]);
-    const monitor = monitorOf(record);
-    await recordMonitor(database, { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) }, transaction);
-    return { monitor, schedule: await place(database, { monitor, agentIds, isNews: enabled, nowMs: key.nowMs }, transaction) };
+    if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
+    const monitor = monitorOf(changed);
+    await recordMonitor(database, { monitor, before: monitorFields(before, agentIds, {}), after: monitorFields(monitor, agentIds, {}) }, run);
+    return { monitor, schedule: await place(run, { monitor, agentIds, isNews: enabled, nowMs: key.nowMs }) };
   });
 }
 
 /** One statement more, and none where nothing is recorded. */
-async function recordMonitor(database: Database, { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared }, transaction: Transaction): Promise<void> {
+async function recordMonitor(database: Database, { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared }, run: Run): Promise<void> {
   if (database.author === undefined) return;
-  await recordChange(runWith(database, transaction), database, { tenantId, object: { kind: 'monitor', id, name }, changes: compareFields(before, after) });
+  await recordChange(run, database, { tenantId, object: { kind: 'monitor', id, name }, changes: compareFields(before, after) });
 }
 
-/** Locks the sources first and then the monitor: the evaluator's order, so that the two never wait for each other. Gives the sources' agents too, by their ids. */
-async function lockMonitor(database: Database, key: { tenantId: string; id: string }, transaction: Transaction): Promise<{ record: MonitorRecord; agentIds: string[] } | null> {
-  const sources = await runWith(database, transaction)<{ id: string; kind: string }>(
-    `SELECT a.id, a.kind FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-     WHERE s.monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY s.agent_no FOR UPDATE OF s`,
+/**
+ * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for each other. What is waited for is read
+ * as it is afterwards. Gives the sources' agents too, by their ids.
+ */
+async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns; agentIds: string[] } | null> {
+  const [locked] = await run<MonitorColumns & { agentIds: string[] }>(
+    {
+      name: 'lock-monitor',
+      text: `WITH sources AS MATERIALIZED (
+       SELECT a.id, a.kind FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+       WHERE s.monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY s.agent_no FOR UPDATE OF s
+     )
+     SELECT ${selectList(COLUMNS)}, "agentIds"
+     FROM (SELECT coalesce(array_agg(id) FILTER (WHERE kind <> 'service'), '{}') AS "agentIds" FROM sources) AS locked, monitors
+     WHERE id = $1 AND tenant_id = $2 FOR UPDATE OF monitors`,
+    },
     [key.id, key.tenantId],
   );
-  const record = await database.records.monitors.findOne({ where: { id: key.id, tenantId: key.tenantId }, transaction, lock: transaction.LOCK.UPDATE });
-  const agentIds = sources.filter(({ kind }) => kind !== 'service').map(({ id }) => id);
-  return record && { record, agentIds: agentIds.toSorted() };
+  if (locked === undefined) return null;
+  const { agentIds, ...row } = locked;
+  return { row, agentIds: agentIds.toSorted() };
+}
+
+/** What a row holds beside what lists show. */
+const UNLISTED = {
+  no: true, tenantId: true, checkSpec: true, sealedSecrets: true, checksVersion: true, stateSince: true, sequence: true, awaitsSources: true,
+} satisfies Record<Exclude<keyof MonitorColumns, (typeof LISTED)[number]>, true>;
+
+const COLUMNS = [...LISTED.filter((name) => name !== 'stateSinceMs'), ...(Object.keys(UNLISTED) as (keyof typeof UNLISTED)[])];
+
+/** Writes those fields of a locked row that differ, and gives what it became. */
+async function writeChanges(run: Run, row: MonitorColumns, fields: Partial<MonitorColumns>): Promise<MonitorColumns> {
+  const changed = COLUMNS.filter((name) => fields[name] !== undefined && JSON.stringify(fields[name]) !== JSON.stringify(row[name]));
+  const assignments = changed.map((name, index) => `${columnOf(name)} = $${index + 2}`);
+  if (changed.length > 0) await run(`UPDATE monitors SET ${assignments.join(', ')} WHERE id = $1`, [row.id, ...changed.map((name) => fields[name])]);
+  return { ...row, ...Object.fromEntries(changed.map((name) => [name, fields[name]])) };
+}
+
+/** Columns by the names of their fields. */
+function selectList(names: readonly string[]): string {
+  return names.map((name) => `${columnOf(name)} AS "${name}"`).join(', ');
+}
+
+function columnOf(name: string): string {
+  return name === 'stateSinceMs' ? 'state_since' : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 async function isAtLimit(database: Database, { tenantId, limit }: { tenantId: string; limit: number }, transaction: Transaction): Promise<boolean> {
@@ -273,12 +321,11 @@ async function isAtLimit(database: Database, { tenantId, limit }: { tenantId: st
 
 type Placed = { monitor: Monitor; agentIds: readonly string[]; isNews: boolean; nowMs: number };
 
-async function place(database: Database, { monitor, agentIds, isNews, nowMs }: Placed, transaction: Transaction): Promise<ScheduleChange> {
-  const run = runWith(database, transaction);
+async function place(run: Run, { monitor, agentIds, isNews, nowMs }: Placed): Promise<ScheduleChange> {
   await placeHeartbeat(run, monitor, nowMs);
   // What no agent checks has the service itself for its one source.
   const agents = isAgentChecked(monitor.type)
-    ? await run<{ no: number }>('SELECT no FROM agents WHERE id = ANY($1::text[])', [agentIds])
+    ? await run<{ no: number }>({ name: 'number-agents', text: 'SELECT no FROM agents WHERE id = ANY($1::text[])' }, [agentIds])
     : await run<{ no: number }>(`SELECT no FROM agents WHERE kind = 'service'`);
   return await placeMonitor(run, {
     monitorNo: monitor.no,
@@ -296,8 +343,7 @@ function standsWhere(now: { monitor: Monitor; agentIds: readonly string[] }, bef
   return isSame && now.monitor.type !== 'heartbeat' && String(now.agentIds.toSorted()) === String(before.agentIds);
 }
 
-function monitorOf(record: MonitorRecord): Monitor {
-  const { sealedSecrets: _sealed, stateSince, sequence: _sequence, ...rest } = record.get({ plain: true });
+function monitorOf({ sealedSecrets: _sealed, stateSince, sequence: _sequence, ...rest }: MonitorColumns): Monitor {
   return { ...rest, stateSinceMs: stateSince };
 }
 
@@ -305,8 +351,8 @@ function seal(database: Database, id: string, secrets: MonitorSecrets): string |
   return Object.keys(secrets).length === 0 ? null : database.secrets.seal(JSON.stringify(secrets), secretsContext(id));
 }
 
-function openSecrets(database: Database, record: MonitorRecord): MonitorSecrets {
-  return record.sealedSecrets === null ? {} : JSON.parse(database.secrets.open(record.sealedSecrets, secretsContext(record.id)));
+function openSecrets(database: Database, { id, sealedSecrets }: Pick<MonitorColumns, 'id' | 'sealedSecrets'>): MonitorSecrets {
+  return sealedSecrets === null ? {} : JSON.parse(database.secrets.open(sealedSecrets, secretsContext(id)));
 }
 
 /** The row and field that a monitor's sealed secrets are bound to. */
@@ -324,24 +370,6 @@ function measuresDifferently(current: Monitor, change: MonitorChange, secrets: M
   return JSON.stringify(before) !== JSON.stringify(after);
 }
 
-function filterConditions(filter: MonitorFilter): WhereOptions<MonitorRecord>[] {
-  const { type, status, enabled, q, agentNo } = filter;
-  const contains = q === undefined ? null : { [Op.iLike]: `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%` };
-  return [
-    ...(type === undefined ? [] : [{ type }]),
-    ...(status === undefined ? [] : [{ state: statesOf(status) }]),
-    ...(enabled === undefined ? [] : [{ enabled }]),
-    ...(contains === null ? [] : [{ [Op.or]: [{ name: contains }, { target: contains }] }]),
-    // A number of our own, not a caller's text.
-    ...(agentNo === undefined ? [] : [literal(`EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = monitors.no AND s.agent_no = ${agentNo})`)]),
-  ];
-}
-
 function statesOf(status: MonitorStatus): MonitorState[] {
   return status === 'pending' ? ['pending', 'unknown'] : [status];
-}
-
-function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<MonitorRecord>[] {
-  if (after === undefined) return [];
-  return [{ [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }] }];
 }

@@ -18,7 +18,7 @@ type SourceRow = { agent_no: number; interval_seconds: number; phase: number | n
 export async function placeMonitor(run: Run, placement: Placement): Promise<ScheduleChange> {
   const { monitorNo, agentNos, intervalSeconds } = placement;
   const rows = await run<SourceRow>(
-    'SELECT agent_no, interval_seconds, phase FROM monitor_sources WHERE monitor_no = $1 ORDER BY agent_no FOR UPDATE',
+    { name: 'lock-sources', text: 'SELECT agent_no, interval_seconds, phase FROM monitor_sources WHERE monitor_no = $1 ORDER BY agent_no FOR UPDATE' },
     [monitorNo],
   );
   const change = noScheduleChange();
@@ -30,7 +30,7 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
       const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, phase: row.phase };
       if (await leavePhase(run, left)) change.emptied.push(left);
     }
-    if (!stays) await run('DELETE FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2', [monitorNo, row.agent_no]);
+    if (!stays) await run({ name: 'delete-source', text: 'DELETE FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2' }, [monitorNo, row.agent_no]);
   }
   for (const agentNo of agentNos.toSorted((a, b) => a - b)) {
     const before = known.get(agentNo);
@@ -43,9 +43,12 @@ export async function placeMonitor(run: Run, placement: Placement): Promise<Sche
     const looks = isNews && phase !== null && isTickFar({ intervalSeconds, phase, monitorNo }, placement.nowMs);
     if (looks) change.looks.push(agentNo);
     await run(
-      `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, look_at) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (monitor_no, agent_no) DO UPDATE SET interval_seconds = excluded.interval_seconds, phase = excluded.phase,
-         look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at, monitor_sources.look_at) END`,
+      {
+        name: 'write-source',
+        text: `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, look_at) VALUES ($1, $2, $3, $4, $5)
+               ON CONFLICT (monitor_no, agent_no) DO UPDATE SET interval_seconds = excluded.interval_seconds, phase = excluded.phase,
+                 look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at, monitor_sources.look_at) END`,
+      },
       [monitorNo, agentNo, intervalSeconds, phase, looks ? placement.nowMs : null],
     );
   }
@@ -85,13 +88,16 @@ export async function listForgottenLooks(database: Database, beforeMs: number): 
 
 async function takePhase(run: Run, place: { agentNo: number; intervalSeconds: number }): Promise<{ phase: number; first: boolean }> {
   const rows = await run<{ phase: number; monitors: number }>(
-    'SELECT phase, monitors FROM schedule_phases WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0',
+    { name: 'list-phases', text: 'SELECT phase, monitors FROM schedule_phases WHERE agent_no = $1 AND interval_seconds = $2 AND monitors > 0' },
     [place.agentNo, place.intervalSeconds],
   );
   const phase = choosePhase(place.intervalSeconds, new Map(rows.map((row) => [row.phase, row.monitors])));
   const [taken] = await run<{ monitors: number }>(
-    `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors) VALUES ($1, $2, $3, 1)
-     ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + 1 RETURNING monitors`,
+    {
+      name: 'take-phase',
+      text: `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors) VALUES ($1, $2, $3, 1)
+             ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + 1 RETURNING monitors`,
+    },
     [place.agentNo, place.intervalSeconds, phase],
   );
   return { phase, first: taken?.monitors === 1 };
@@ -100,7 +106,7 @@ async function takePhase(run: Run, place: { agentNo: number; intervalSeconds: nu
 /** True when the last monitor left. */
 async function leavePhase(run: Run, left: SchedulePhase): Promise<boolean> {
   const [remaining] = await run<{ monitors: number }>(
-    'UPDATE schedule_phases SET monitors = monitors - 1 WHERE agent_no = $1 AND interval_seconds = $2 AND phase = $3 RETURNING monitors',
+    { name: 'leave-phase', text: 'UPDATE schedule_phases SET monitors = monitors - 1 WHERE agent_no = $1 AND interval_seconds = $2 AND phase = $3 RETURNING monitors' },
     [left.agentNo, left.intervalSeconds, left.phase],
   );
   return remaining?.monitors === 0;

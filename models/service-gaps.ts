@@ -11,9 +11,12 @@ export type { GapKind, ServiceGap };
  */
 export async function listServiceGaps(run: Run, window: { fromMs: number; toMs: number; nowMs: number }): Promise<ServiceGap[]> {
   const rows = await run<{ kind: GapKind; started_at: number; ended_at: number }>(
-    `SELECT kind, started_at, coalesce(ended_at, greatest(started_at, $3::bigint)) AS ended_at FROM service_gaps
-     WHERE started_at < $2 AND coalesce(ended_at, greatest(started_at, $3::bigint)) > $1
-     ORDER BY started_at, no`,
+    {
+      name: 'list-service-gaps',
+      text: `SELECT kind, started_at, coalesce(ended_at, greatest(started_at, $3::bigint)) AS ended_at FROM service_gaps
+             WHERE started_at < $2 AND coalesce(ended_at, greatest(started_at, $3::bigint)) > $1
+             ORDER BY started_at, no`,
+    },
     [window.fromMs, window.toMs, window.nowMs],
   );
   return rows.map((row) => ({ kind: row.kind, startMs: row.started_at, endMs: row.ended_at }));

@@ -1,19 +1,31 @@
 import type { PoolClient } from 'pg';
-import { QueryTypes, type Transaction } from 'sequelize';
+import type { Transaction } from 'sequelize';
 import type { Database } from './database.ts';
 
-/** Runs one statement with `$1` parameters where the caller stands (a transaction or none) and returns its rows. */
-export type Run = <Row extends object>(sql: string, bind?: readonly unknown[]) => Promise<Row[]>;
+/**
+ * A statement that each connection keeps under its name, so that PostgreSQL reads it once, and plans it once where no values need a plan of their own: most take
+ * longer to plan than to run. A name belongs to one text. Not for statements over partitions: a plan for any values is one for all of them.
+ */
+export type Prepared = { name: string; text: string };
 
-/** Statements inside a transaction of the ORM, or each on its own where none is given. */
-export function runWith(database: Database, transaction?: Transaction): Run {
-  return (sql, bind = []) => database.orm.query(sql, { bind: [...bind], type: QueryTypes.SELECT, ...(transaction && { transaction }) });
+/** Runs one statement with `$1` parameters where the caller stands (a transaction or none) and returns its rows. */
+export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
+
+/** Statements inside a transaction of the ORM, or each on its own where none is given. None goes through the ORM itself, which would cost as much as the statement. */
+export function runWith(database: Pick<Database, 'pool'>, transaction?: Transaction): Run {
+  return runOn(transaction === undefined ? database.pool : connectionOf(transaction));
+}
+
+/** The connection that a transaction of the ORM holds until it ends; its types keep it to themselves. */
+function connectionOf(transaction: Transaction): PoolClient {
+  return (transaction as Transaction & { connection: PoolClient }).connection;
 }
 
 /** Statements on a client of the pool; each is waited for as long as the pool says, or so many milliseconds. */
 export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
-  return async <Row extends object>(sql: string, bind: readonly unknown[] = []) => {
-    const { rows } = await client.query<Row>({ text: sql, values: [...bind], ...(waitMs !== undefined && { query_timeout: waitMs }) });
+  return async <Row extends object>(statement: string | Prepared, bind: readonly unknown[] = []) => {
+    const prepared = typeof statement === 'string' ? { text: statement } : statement;
+    const { rows } = await client.query<Row>({ ...prepared, values: [...bind], ...(waitMs !== undefined && { query_timeout: waitMs }) });
     return rows;
   };
 }

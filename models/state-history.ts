@@ -13,13 +13,16 @@ export async function readStateHistories(
 ): Promise<Map<string, StateChange[]>> {
   const histories = new Map<string, StateChange[]>(monitorIds.map((id) => [id, []]));
   const rows = await runOn(database.pool)<{ id: string; atMs: number; to: MonitorState }>(
-    `SELECT m.id, t.at AS "atMs", t.to_state AS "to"
-     FROM unnest($1::text[]) AS m (id), LATERAL (
-       (SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at < $2 ORDER BY at DESC, sequence DESC LIMIT 1)
-       UNION ALL
-       SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at >= $2 AND at < $3
-     ) t
-     ORDER BY m.id, t.sequence`,
+    {
+      name: 'read-state-histories',
+      text: `SELECT m.id, t.at AS "atMs", t.to_state AS "to"
+             FROM unnest($1::text[]) AS m (id), LATERAL (
+               (SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at < $2 ORDER BY at DESC, sequence DESC LIMIT 1)
+               UNION ALL
+               SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at >= $2 AND at < $3
+             ) t
+             ORDER BY m.id, t.sequence`,
+    },
     [[...histories.keys()], fromMs, toMs],
   );
   for (const { id, atMs, to } of rows) histories.get(id)?.push({ atMs, to });
@@ -32,8 +35,11 @@ export async function listIncidentSpans(
   { monitorId, fromMs, toMs }: { monitorId: string; fromMs: number; toMs: number },
 ): Promise<{ startMs: number; endMs: number | null }[]> {
   return await runOn(database.pool)(
-    `SELECT started_at AS "startMs", resolved_at AS "endMs" FROM incidents
-     WHERE monitor_id = $1 AND started_at < $3 AND (resolved_at IS NULL OR resolved_at >= $2) ORDER BY started_at`,
+    {
+      name: 'list-incident-spans',
+      text: `SELECT started_at AS "startMs", resolved_at AS "endMs" FROM incidents
+             WHERE monitor_id = $1 AND started_at < $3 AND (resolved_at IS NULL OR resolved_at >= $2) ORDER BY started_at`,
+    },
     [monitorId, fromMs, toMs],
   );
 }

@@ -3,6 +3,7 @@ import { buildAlert } from '../core/chat/alert.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
 import { isChatOnly } from '../core/envelope.ts';
 import { nextAttemptDelayMs } from '../core/retry-timetable.ts';
+import { createBatched, type Batched } from '../models/batched.ts';
 import type { Database } from '../models/database.ts';
 import { claimDeliveries, recordAttempts, type Claim, type ClaimedAttempt, type RecordedAttempt } from '../models/deliveries.ts';
 import { keepQuiet, moveChat, type LostConnection } from '../models/chat-connections.ts';
@@ -13,7 +14,6 @@ import { NOTHING_MORE, type ChatAttempt } from '../notifications/chat-attempt.ts
 import type { WebhookDelivery } from '../notifications/webhook/attempt.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { FailedDelivery } from './deliver/channel-health.ts';
-import { createBatched, type Batched } from './deliver/batcher.ts';
 import { createChannelLanes, type ChannelLanes } from './deliver/channel-lanes.ts';
 
 /** Of pino, what is needed here. */

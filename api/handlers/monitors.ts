@@ -5,7 +5,8 @@ import { isAgentChecked, type Monitor } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { findAgent } from '../../models/agents.ts';
 import { listUnableSources } from '../../models/agent-work.ts';
-import { createMonitor, deleteMonitor, findMonitor, listMonitors, pauseMonitor, resumeMonitor, type FoundMonitor } from '../../models/monitors.ts';
+import { createBatched } from '../../models/batched.ts';
+import { createMonitor, deleteMonitor, findMonitor, findMonitors, listMonitors, pauseMonitor, resumeMonitor, type FoundMonitor, type MonitorKey } from '../../models/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { loadMonitorContext } from '../monitor-context.ts';
@@ -68,9 +69,10 @@ export function createMonitorHandler(dependencies: ApiDependencies): RequestHand
 
 /** `GET /monitors/{id}` */
 export function getMonitorHandler({ database }: ApiDependencies): RequestHandler {
+  const find = createBatched((keys: MonitorKey[]) => findMonitors(database, keys));
   return async (request, response) => {
     const id = idOf(request);
-    const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
+    const found = await find({ tenantId: callerOf(response).tenantId, id });
     if (found === null) throw notFound('monitor', id);
     await answerWithDetail(database, found, response);
   };

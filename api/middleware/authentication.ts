@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
-import { findTokenHolder } from '../../models/api-tokens.ts';
+import { findTokenHolders, type TokenHolder } from '../../models/api-tokens.ts';
+import { createBatched, type Batched } from '../../models/batched.ts';
 import { findSessionHolder } from '../../models/sessions.ts';
 import { sessionCaller, tokenCaller, type Caller } from '../caller.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -19,18 +20,19 @@ type Surroundings = Pick<ApiDependencies, 'database' | 'now'>;
  */
 export function authentication({ database, now, config }: Surroundings & Pick<ApiDependencies, 'config'>): RequestHandler {
   const cookie = sessionCookie(config.publicUrl);
+  const findHolder = createBatched((tokens: string[]) => findTokenHolders(database, tokens, now()));
   return async (request, response, next) => {
     const { authorization } = request.headers;
     const secret = IS_BEARER.test(authorization ?? '') ? null : cookie.read(request);
-    const caller = secret === null ? await callerOfToken({ database, now }, authorization) : await callerOfSession({ database, now }, secret);
+    const caller = secret === null ? await callerOfToken(findHolder, authorization) : await callerOfSession({ database, now }, secret);
     if (caller !== null) contextOf(response).caller = caller;
     next();
   };
 }
 
-async function callerOfToken({ database, now }: Surroundings, authorization = ''): Promise<Caller | null> {
+async function callerOfToken(findHolder: Batched<string, TokenHolder | null>, authorization = ''): Promise<Caller | null> {
   const token = BEARER.exec(authorization)?.groups?.['token'] ?? '';
-  const holder = TOKEN.test(token) ? await findTokenHolder(database, token, now()) : null;
+  const holder = TOKEN.test(token) ? await findHolder(token) : null;
   return holder && tokenCaller(holder);
 }
 

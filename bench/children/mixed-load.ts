@@ -1,5 +1,5 @@
-import http from 'node:http';
 import { percentile } from '../figures.ts';
+import { openHttpLine } from './http-line.ts';
 import { answer, readSettings, ready } from './settings.ts';
 
 // The API's customers: requests at a steady rate, 10 ms worth of them at a time, reads and writes mixed. Each account asks for its own monitors
@@ -8,33 +8,35 @@ import { answer, readSettings, ready } from './settings.ts';
 type Account = { tokens: string[]; first: number; last: number };
 type Settings = { url: string; accounts: Account[]; perSecond: number; target: string };
 type Sent = { method: string; path: string; token: string; body?: object };
-type Answered = { status: string; text: string };
+type Kind = { of20: number; make: (token: string, monitorId: string) => Sent };
 
 const STEP_MS = 10;
 /** Customers that ask at a time. */
 const AT_ONCE = 256;
-/** An answer that takes longer is an error, in milliseconds. */
-const PATIENCE_MS = 30_000;
 
-const { url, accounts, perSecond, target } = readSettings<Settings>();
-const agent = new http.Agent({ keepAlive: true, maxSockets: AT_ONCE });
+const { url, accounts, perSecond: usualRate, target } = readSettings<Settings>();
+const { hostname, port, host } = new URL(url);
+const idle = Array.from({ length: AT_ONCE }, () => openHttpLine({ host: hostname, port: Number(port) }));
 const created: { id: string; token: string }[] = [];
 let sent = 0;
 
-/** Twenty requests in a row: 17 reads, 3 writes. */
-const MIX: readonly ((token: string, id: string) => Sent)[] = [
-  ...Array.from({ length: 9 }, () => (token: string, id: string) => ({ method: 'GET', path: `/v1/monitors/${id}`, token })),
-  ...Array.from({ length: 3 }, () => (token: string) => ({ method: 'GET', path: '/v1/monitors?limit=50', token })),
-  (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/incidents?limit=20`, token }),
-  (token) => ({ method: 'GET', path: '/v1/incidents?limit=20', token }),
-  (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/checks?limit=50`, token }),
-  (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/uptime`, token }),
-  (token) => ({ method: 'GET', path: '/v1/channels', token }),
-  ...Array.from({ length: 2 }, () => (token: string, id: string) => ({ method: 'PATCH', path: `/v1/monitors/${id}`, token, body: { sla_target: 90 + (sent % 10) } })),
-  createOrDelete,
-];
+/** Kinds of requests, and how many there are of each in twenty: 17 reads, 3 writes. */
+const KINDS: Readonly<Record<string, Kind>> = {
+  'a monitor': { of20: 9, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}`, token }) },
+  'fifty monitors': { of20: 3, make: (token) => ({ method: 'GET', path: '/v1/monitors?limit=50', token }) },
+  'incidents of one': { of20: 1, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/incidents?limit=20`, token }) },
+  incidents: { of20: 1, make: (token) => ({ method: 'GET', path: '/v1/incidents?limit=20', token }) },
+  checks: { of20: 1, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/checks?limit=50`, token }) },
+  uptime: { of20: 1, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}/uptime`, token }) },
+  channels: { of20: 1, make: (token) => ({ method: 'GET', path: '/v1/channels', token }) },
+  change: { of20: 2, make: (token, id) => ({ method: 'PATCH', path: `/v1/monitors/${id}`, token, body: { sla_target: 90 + (sent % 10) } }) },
+  'creation or deletion': { of20: 1, make: createOrDelete },
+};
+const MIX = Object.values(KINDS).flatMap((kind) => Array.from({ length: kind.of20 }, () => kind));
 
-answer(async ({ seconds }: { seconds: number }) => {
+/** Sends for so many seconds, at another rate or of one kind alone where they are named. */
+answer(async ({ seconds, only, perSecond = usualRate }: { seconds: number; only?: string; perSecond?: number }) => {
+  const mix = only === undefined ? MIX : [KINDS[only] ?? fail(only)];
   const statuses: Record<string, number> = {};
   const latencies = { reads: [] as number[], writes: [] as number[] };
   const underWay = new Set<Promise<void>>();
@@ -43,8 +45,8 @@ answer(async ({ seconds }: { seconds: number }) => {
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       const elapsedMs = Math.min(seconds * 1000, performance.now() - startedAt);
-      while (sent - from < (elapsedMs * perSecond) / 1000 && underWay.size < AT_ONCE) {
-        const one = send(statuses, latencies).finally(() => underWay.delete(one));
+      while (sent - from < (elapsedMs * perSecond) / 1000 && idle.length > 0) {
+        const one = send({ mix, statuses, latencies }).finally(() => underWay.delete(one));
         underWay.add(one);
       }
       if (elapsedMs < seconds * 1000) return;
@@ -55,19 +57,21 @@ answer(async ({ seconds }: { seconds: number }) => {
   const unsent = Math.round(seconds * perSecond) - (sent - from);
   await Promise.all(underWay);
   const figures = Object.entries(latencies).map(([kind, times]) => [kind, { count: times.length, p50: percentile(times, 0.5), p99: percentile(times, 0.99), slowest: percentile(times, 1) }]);
-  return { statuses, unsent, latencies: Object.fromEntries(figures) };
+  return { statuses, unsent, latencies: Object.fromEntries(figures), kinds: Object.keys(KINDS) };
 });
 ready(null);
 
-async function send(statuses: Record<string, number>, latencies: { reads: number[]; writes: number[] }): Promise<void> {
+async function send({ mix, statuses, latencies }: { mix: readonly Kind[]; statuses: Record<string, number>; latencies: { reads: number[]; writes: number[] } }): Promise<void> {
   sent += 1;
   const { tokens, first, last } = accounts[sent % accounts.length] ?? { tokens: [], first: 1, last: 1 };
   const turn = Math.floor(sent / accounts.length);
   const id = `mon_${String(first + ((turn * 7919) % (last - first + 1))).padStart(26, '0')}`;
-  const request = MIX[(sent + turn) % MIX.length]?.(tokens[turn % tokens.length] ?? '', id);
-  if (request === undefined) return;
+  const request = mix[(sent + turn) % mix.length]?.make(tokens[turn % tokens.length] ?? '', id);
+  const line = idle.pop();
+  if (request === undefined || line === undefined) return;
   const startedAt = performance.now();
-  const { status, text } = await exchange(request);
+  const { status, text } = await line.exchange(write(request));
+  idle.push(line);
   latencies[request.method === 'GET' ? 'reads' : 'writes'].push(performance.now() - startedAt);
   const key = status.startsWith('2') ? '2xx' : `${request.method} ${status}`;
   statuses[key] = (statuses[key] ?? 0) + 1;
@@ -81,17 +85,12 @@ function createOrDelete(token: string): Sent {
   return { method: 'POST', path: '/v1/monitors', token, body: { name: `Created ${sent}`, target, interval_seconds: 60, timeout_ms: 5000 } };
 }
 
-function exchange({ method, path, token, body }: Sent): Promise<Answered> {
-  const payload = body === undefined ? undefined : JSON.stringify(body);
-  const headers = { authorization: `Bearer ${token}`, ...(payload !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }) };
-  return new Promise((resolve) => {
-    const request = http.request(`${url}${path}`, { method, agent, headers, timeout: PATIENCE_MS }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.once('end', () => resolve({ status: String(response.statusCode), text: Buffer.concat(chunks).toString() }));
-    });
-    request.once('timeout', () => request.destroy(new Error('no answer in time')));
-    request.once('error', (error) => resolve({ status: error.message, text: '' }));
-    request.end(payload);
-  });
+function write({ method, path, token, body }: Sent): string {
+  const payload = body === undefined ? '' : JSON.stringify(body);
+  const ofBody = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(payload)}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n${ofBody}\r\n${payload}`;
+}
+
+function fail(kind: string): never {
+  throw new Error(`There is no kind of requests named ${kind}`);
 }

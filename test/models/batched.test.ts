@@ -1,6 +1,6 @@
 import test from 'ava';
-import { until } from '../../helpers/until.ts';
-import { createBatched } from '../../../workers/deliver/batcher.ts';
+import { until } from '../helpers/until.ts';
+import { createBatched } from '../../models/batched.ts';
 
 test('a call that comes alone goes out at once, and its answer is its own', async (t) => {
   const batches: number[][] = [];

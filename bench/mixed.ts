@@ -1,0 +1,57 @@
+import type { BenchContext } from './benchmark.ts';
+import { median } from './figures.ts';
+import { readable } from './report.ts';
+import { spreadOverAccounts } from './stand/accounts.ts';
+import { startInstallation } from './stand/installation.ts';
+import { addMonitors } from './stand/monitors.ts';
+import { cpuSecondsOf } from './stand/process-tree.ts';
+import { forkChild } from './stand/program.ts';
+import { startWeb } from './stand/running-service.ts';
+import { startTarget } from './stand/target.ts';
+
+const MONITORS = 20_000;
+
+/** As many as are answered as they come, and more than that: who waits is answered together with others. */
+const RATES = [200, 600];
+
+/** CPU of a request in sum, in microseconds: 500 of them a second have one core. */
+const REQUEST_US = 2000;
+
+type Answers = { statuses: Record<string, number>; unsent: number; kinds: string[] };
+
+/** What a request of the customers' mix that `fleet` has costs each process: CPU and no time, so that it can be measured on a busy machine; then each kind of them by itself. */
+export async function mixed({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  await withStand(async (stand) => {
+    const installation = await startInstallation(stand, 'redis');
+    const target = await startTarget(stand);
+    await addMonitors(installation, { count: MONITORS, intervalSeconds: 60, targets: target.urls, downAfterFailures: 2 });
+    const accounts = await spreadOverAccounts(installation, { monitors: MONITORS, accounts: 100, tokensEach: 4 });
+    const web = await startWeb(stand, installation.env);
+    const customers = await forkChild<null>(stand, 'mixed-load', { url: web.url, accounts, perSecond: RATES[0], target: target.urls[0] });
+    const [postgresPid = 0, redisPid = 0] = installation.serverPids;
+    const pids = { web: web.program.pid, PostgreSQL: postgresPid, Redis: redisPid, customers: customers.pid };
+
+    const { kinds } = await customers.ask<Answers>({ seconds: isQuick ? 5 : 20 });
+    for (const perSecond of RATES) {
+      const rounds = [];
+      for (let round = 0; round < (isQuick ? 3 : 5); round += 1) rounds.push(await measure(`the mix at ${perSecond}/s`, { seconds: isQuick ? 5 : 10, perSecond }));
+      report.bound({ name: `CPU of a request of the mix at ${perSecond}/s, the median of ${rounds.length} rounds`, value: median(rounds), unit: ' us', atMost: REQUEST_US });
+    }
+    if (!isQuick) for (const only of kinds) await measure(only, { seconds: 5, only });
+
+    async function measure(name: string, what: { seconds: number; only?: string; perSecond?: number }): Promise<number> {
+      const before = await cpuOf();
+      const { statuses, unsent } = await customers.ask<Answers>(what);
+      const after = await cpuOf();
+      const requests = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+      const costs = Object.keys(pids).map((process) => [process, (((after[process] ?? 0) - (before[process] ?? 0)) * 1e6) / requests] as const);
+      const total = costs.reduce((sum, [, us]) => sum + us, 0);
+      report.figure(`${name}: ${readable(total)} us of CPU a request (${costs.map(([process, us]) => `${process} ${readable(us)}`).join(', ')}); ${JSON.stringify(statuses)}, ${unsent} not sent`);
+      return total;
+    }
+
+    async function cpuOf(): Promise<Record<string, number>> {
+      return Object.fromEntries(await Promise.all(Object.entries(pids).map(async ([process, pid]) => [process, await cpuSecondsOf([pid])] as const)));
+    }
+  });
+}

@@ -1,0 +1,39 @@
+import test from 'ava';
+import { createApiToken, findTokenHolders, generateToken, revokeApiToken } from '../../models/api-tokens.ts';
+import { findMonitors } from '../../models/monitors.ts';
+import { createTenant } from '../../models/tenants.ts';
+import { openTestRuntime } from '../helpers/runtime.ts';
+
+test('of monitors that are asked for together each asker gets its own, whatever others ask for', async (t) => {
+  const { database, tenantId, addMonitor } = await openTestRuntime(t);
+  const [first, second] = [await addMonitor([]), await addMonitor([])];
+  const keys = [
+    { tenantId, id: second.id },
+    { tenantId: 'ten_other', id: first.id },
+    { tenantId, id: first.id },
+    { tenantId, id: 'mon_none' },
+    { tenantId, id: second.id },
+  ];
+  const ids = (found: Awaited<ReturnType<typeof findMonitors>>) => found.map((one) => one?.monitor.id ?? null);
+  t.deepEqual(ids(await findMonitors(database, keys)), [second.id, null, first.id, null, second.id]);
+  t.deepEqual(ids(await findMonitors(database, [{ tenantId: 'ten_other', id: first.id }])), [null]);
+  t.deepEqual(await findMonitors(database, keys.slice(2, 3)), (await findMonitors(database, keys)).slice(2, 3));
+});
+
+test('of tokens that are asked for together each has its own holder, and the good ones are noted as used', async (t) => {
+  const { database, tenantId, newId, now } = await openTestRuntime(t);
+  const other = newId('ten');
+  await createTenant(database, { id: other, name: other, plan: 'pro', nowMs: now() });
+  const issue = async (owner: string) => {
+    const [id, token] = [newId('tok'), generateToken('spk')];
+    await createApiToken(database, { id, tenantId: owner, name: 'x', token, scopes: ['read'], expiresAt: null, nowMs: now() }, 10);
+    return { id, token };
+  };
+  const [own, others, revoked] = [await issue(tenantId), await issue(other), await issue(tenantId)];
+  await revokeApiToken(database, revoked.id, now());
+  const asked = [others.token, generateToken('spk'), own.token, revoked.token, own.token];
+  const holders = await findTokenHolders(database, asked, now());
+  t.deepEqual(holders.map((holder) => holder && [holder.tokenId, holder.tenantId]), [[others.id, other], null, [own.id, tenantId], null, [own.id, tenantId]]);
+  const { rows } = await database.pool.query('SELECT id FROM api_tokens WHERE last_used_at IS NOT NULL ORDER BY id');
+  t.deepEqual(rows.map(({ id }) => id), [own.id, others.id].toSorted());
+});
