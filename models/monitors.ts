@@ -142,14 +142,14 @@ export async function listMonitors(
     {
       name: 'list-monitors',
       text: `SELECT ${selectList(LISTED)} FROM monitors
-     WHERE tenant_id = $1
-       AND ($2::text IS NULL OR type = $2)
-       AND ($3::text[] IS NULL OR state = ANY($3))
-       AND ($4::boolean IS NULL OR enabled = $4)
-       AND ($5::text IS NULL OR name ILIKE $5 OR target ILIKE $5)
-       AND ($6::bigint IS NULL OR (created_at, id) > ($6, $7::text))
-       AND ($9::int IS NULL OR EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = monitors.no AND s.agent_no = $9))
-     ORDER BY created_at, id LIMIT $8`,
+             WHERE tenant_id = $1
+               AND ($2::text IS NULL OR type = $2)
+               AND ($3::text[] IS NULL OR state = ANY($3))
+               AND ($4::boolean IS NULL OR enabled = $4)
+               AND ($5::text IS NULL OR name ILIKE $5 OR target ILIKE $5)
+               AND ($6::bigint IS NULL OR (created_at, id) > ($6, $7::text))
+               AND ($9::int IS NULL OR EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = monitors.no AND s.agent_no = $9))
+             ORDER BY created_at, id LIMIT $8`,
     },
     [query.tenantId, type, status === undefined ? null : statesOf(status), enabled, contains, query.after?.createdAt ?? null, query.after?.id ?? null, query.limit ?? null, agentNo],
   );
@@ -276,12 +276,12 @@ async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorCol
     {
       name: 'lock-monitor',
       text: `WITH sources AS MATERIALIZED (
-       SELECT a.id, a.kind FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-       WHERE s.monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY s.agent_no FOR UPDATE OF s
-     )
-     SELECT ${selectList(COLUMNS)}, "agentIds"
-     FROM (SELECT coalesce(array_agg(id) FILTER (WHERE kind <> 'service'), '{}') AS "agentIds" FROM sources) AS locked, monitors
-     WHERE id = $1 AND tenant_id = $2 FOR UPDATE OF monitors`,
+               SELECT a.id, a.kind FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+               WHERE s.monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY s.agent_no FOR UPDATE OF s
+             )
+             SELECT ${selectList(COLUMNS)}, "agentIds"
+             FROM (SELECT coalesce(array_agg(id) FILTER (WHERE kind <> 'service'), '{}') AS "agentIds" FROM sources) AS locked, monitors
+             WHERE id = $1 AND tenant_id = $2 FOR UPDATE OF monitors`,
     },
     [key.id, key.tenantId],
   );
