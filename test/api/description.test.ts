@@ -4,6 +4,7 @@ import anyTest from 'ava';
 import type { TestFn } from 'ava';
 import { METHODS, readDescription } from '../../api/description.ts';
 import { ROUTES } from '../../api/routes.ts';
+import { descriptionJson } from '../../tools/description-json.ts';
 import { withApiServer } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
 
@@ -16,6 +17,11 @@ test('the generated types were made from the description as it is now', async (t
   const yaml = await readFile(new URL('../../api/openapi.yaml', import.meta.url));
   const types = await readFile(new URL('../../api/schema.generated.ts', import.meta.url), 'utf8');
   t.true(types.includes(`openapi.yaml sha256 ${createHash('sha256').update(yaml).digest('hex')}\n`), 'run npm run openapi:types');
+});
+
+test('what programs read is the description as it is now', async (t) => {
+  const yaml = await readFile(new URL('../../api/openapi.yaml', import.meta.url), 'utf8');
+  t.true((await readFile(new URL('../../api/openapi.generated.json', import.meta.url), 'utf8')) === descriptionJson(yaml), 'run node tools/description.ts');
 });
 
 test('every described operation below /v1 is routed where the description says', async (t) => {
