@@ -1,0 +1,19 @@
+import { integer } from 'fast-check';
+
+const SURROGATES_START = 0xd8_00;
+const SURROGATES = 0x8_00;
+const LAST = 0x10_ff_ff;
+
+/** Any character at all, for texts of them: what `unit: 'binary'` draws, without the table of a million characters that fast-check makes of it in a second. */
+export const anyCharacter = integer({ min: 0, max: LAST - SURROGATES }).map(characterAt, placeOf);
+
+function characterAt(place: number): string {
+  return String.fromCodePoint(place < SURROGATES_START ? place : place + SURROGATES);
+}
+
+/** The way back, which shrinking asks for; throws for what is no single character, as it is told by. */
+function placeOf(text: unknown): number {
+  const point = typeof text === 'string' ? text.codePointAt(0) : undefined;
+  if (point === undefined || !text.isWellFormed() || String.fromCodePoint(point) !== text) throw new TypeError('Not one character');
+  return point < SURROGATES_START ? point : point - SURROGATES;
+}
