@@ -2,6 +2,7 @@ import { certificateDaysLeft } from './assertion-check.ts';
 import type { AssertedAnswer, AssertionOutcome } from './assertion-check.ts';
 import type { AssertionOp } from './assertions.ts';
 import type { Assertion, AssertionSource } from '../monitor.ts';
+import { tellDays } from '../domain/days-left.ts';
 import { quote } from '../quoted.ts';
 
 /** An assertion that an answer did not meet, and how. */
@@ -22,8 +23,6 @@ const SENTENCES = {
 } satisfies Record<AssertionSource, (failed: FailedAssertion) => string>;
 
 const LIMITS: Readonly<Record<string, string>> = { lt: 'less than', gt: 'more than' };
-
-const WHOLE_DAYS = new Intl.NumberFormat('en', { style: 'unit', unit: 'day', unitDisplay: 'long' });
 
 const FAILURES = {
   exists: () => 'is missing',
@@ -49,5 +48,5 @@ function explainJson(failed: FailedAssertion): string {
 function explainExpiry({ assertion: { op, value }, asserted: { answer } }: FailedAssertion): string {
   const days = certificateDaysLeft(answer);
   if (days === null) return 'There is no certificate: the answer came without TLS';
-  return `The certificate expires in ${WHOLE_DAYS.format(Math.floor(days))}, expected ${LIMITS[op]} ${value} days`;
+  return `The certificate expires in ${tellDays(Math.floor(days))}, expected ${LIMITS[op]} ${value} days`;
 }
