@@ -13,7 +13,8 @@ function characterAt(place: number): string {
 
 /** The way back, which shrinking asks for; throws for what is no single character, as it is told by. */
 function placeOf(text: unknown): number {
-  const point = typeof text === 'string' ? text.codePointAt(0) : undefined;
-  if (point === undefined || !text.isWellFormed() || String.fromCodePoint(point) !== text) throw new TypeError('Not one character');
+  const [character, ...more] = typeof text === 'string' ? text : '';
+  const point = character?.codePointAt(0);
+  if (point === undefined || more.length > 0 || character?.isWellFormed() !== true) throw new TypeError('Not one character');
   return point < SURROGATES_START ? point : point - SURROGATES;
 }
