@@ -10,7 +10,8 @@ async function makeMonitor({ owner }: Account, fields: object = {}): Promise<str
   return String((await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/', interval_seconds: 3600, ...fields })).json['id']);
 }
 
-test('the service\'s sources are told to look at once, whatever their next tick', async (t) => {
+// By itself: what the others' monitors have to be looked at is told as well.
+test.serial('the service\'s sources are told to look at once, whatever their next tick', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await makeMonitor(account);
