@@ -55,7 +55,6 @@ const COUNT_FRAMES = `{
   new PerformanceObserver((list) => window.longFrames.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: 'long-animation-frame' });
 }`;
 
-type TraceEvent = { name: string; tid: number; ts: number; dur?: number; tdur?: number; args?: { elementCount?: number; data?: { functionName?: string; type?: string } } };
 type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };
 
 /** What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it scrolls while monitors change. */
@@ -102,8 +101,8 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
     await page.addInitScript(WATCH);
     await page.goto('/');
     const { rowsMs, usableMs } = (await page.evaluate('window.usable')) as { rowsMs: number; usableMs: number };
-    const { metrics } = await session.send('Performance.getMetrics');
-    seen.push({ rowsMs, usableMs, bytes: loaded.page, dataBytes: loaded.data, cpuMs: 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) });
+    const metrics = await readMetrics(session);
+    seen.push({ rowsMs, usableMs, bytes: loaded.page, dataBytes: loaded.data, cpuMs: 1000 * (metrics.get('TaskDuration') ?? Number.NaN) });
     await page.context().close();
   }
   const middle = (of: (each: (typeof seen)[number]) => number) => median(seen.map(of));
@@ -118,7 +117,9 @@ async function measureScrolling(report: Report, way: Way, installation: Installa
   await page.goto('/');
   await page.getByRole('list', { name: 'Monitors' }).getByRole('link').first().waitFor();
   await page.mouse.move(700, 500);
-  const tasks = await traceTasks(session);
+  // Not by a trace, which alone makes working out the style of a row ten times as dear.
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const before = await readMetrics(session);
   await page.evaluate(COUNT_FRAMES);
   const changes = keepChanging(installation);
   const screens = Math.ceil((MONITORS * ROW_PX) / WHEEL_PX);
@@ -127,37 +128,18 @@ async function measureScrolling(report: Report, way: Way, installation: Installa
   for (let press = 0; press < 2 * screens; press += 1) await page.keyboard.press('PageUp');
   const changed = await changes.stop();
   const [frames, longFrames] = (await page.evaluate('[window.frames_, window.longFrames]')) as [number[], number[]];
-  const { cpuMs, longest } = await tasks.stop();
+  const after = await readMetrics(session);
+  const perFrame = (name: string) => readable((((after.get(name) ?? 0) - (before.get(name) ?? 0)) * 1000) / frames.length);
   report.figure(`${readable(frames.length)} frames while ${readable(changed)} monitors changed: from one to the next ${readable(percentile(frames, 0.5))} ms (p99 ${readable(percentile(frames, 0.99))} ms, longest ${readable(Math.max(...frames))} ms); ${longFrames.length} that the browser calls long`);
-  report.figure(`tasks of the page's thread: ${readable(cpuMs.reduce((sum, ms) => sum + ms, 0) / frames.length)} ms of CPU a frame, p99 of a task ${readable(percentile(cpuMs, 0.99))} ms`);
-  report.figure(`the longest tasks, with what took the most in them: ${longest}`);
-  report.bound({ name: 'longest task of the page while it scrolls, CPU', value: Math.max(...cpuMs), unit: ' ms', atMost: FRAME_MS });
+  report.figure(`CPU of the page's thread a frame: ${perFrame('TaskDuration')} ms, of it ${perFrame('ScriptDuration')} ms scripts, ${perFrame('RecalcStyleDuration')} ms styles, ${perFrame('LayoutDuration')} ms layout`);
   report.bound({ name: 'longest time from one frame to the next', value: Math.max(...frames), unit: ' ms', atMost: FRAME_MS });
   await page.context().close();
 }
 
-/** CPU milliseconds of each task of the page's own thread: what a frame costs, however busy the machine is with other things. */
-async function traceTasks(session: CDPSession): Promise<{ stop: () => Promise<{ cpuMs: number[]; longest: string }> }> {
-  const events: TraceEvent[] = [];
-  session.on('Tracing.dataCollected', ({ value }) => void events.push(...(value as unknown as TraceEvent[])));
-  await session.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline', 'devtools.timeline'] } });
-  return {
-    async stop() {
-      const isComplete = new Promise<void>((resolve) => session.once('Tracing.tracingComplete', () => resolve()));
-      await session.send('Tracing.end');
-      await isComplete;
-      const thread = events.find(({ name }) => name === 'FireAnimationFrame')?.tid;
-      const own = events.filter(({ tid }) => tid === thread);
-      const tasks = own.filter(({ name }) => name === 'RunTask').toSorted((a, b) => (b.tdur ?? 0) - (a.tdur ?? 0));
-      return { cpuMs: tasks.map(({ tdur = 0 }) => tdur / 1000), longest: tasks.slice(0, 3).map((task) => describeTask(task, own)).join('; ') };
-    },
-  };
-}
-
-/** A task's CPU milliseconds, and which parts of it took the most: parts lie within each other. */
-function describeTask(task: TraceEvent, events: readonly TraceEvent[]): string {
-  const parts = events.filter((event) => event !== task && event.name !== 'RunTask' && event.ts >= task.ts && event.ts + (event.dur ?? 0) <= task.ts + (task.dur ?? 0) && (event.tdur ?? 0) > 1000).toSorted((a, b) => (b.tdur ?? 0) - (a.tdur ?? 0));
-  return `${readable((task.tdur ?? 0) / 1000)} ms: ${parts.slice(0, 6).map(({ name, tdur = 0, args }) => `${name} ${args?.data?.functionName ?? args?.data?.type ?? args?.elementCount ?? ''} ${readable(tdur / 1000)}`).join(', ')}`;
+/** What the page's thread has done since it began, in seconds of CPU, by name. */
+async function readMetrics(session: CDPSession): Promise<Map<string, number>> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return new Map(metrics.map(({ name, value }) => [name, value]));
 }
 
 /** Monitors go down and come back, some of them ten times a second, until it is told to stop; gives back how many changes that were. */
