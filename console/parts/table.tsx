@@ -29,7 +29,7 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)} class="relative border-b border-line last:border-0 hover:bg-hover has-[a:focus-visible]:bg-hover">
+            <tr key={keyOf(row)} class="relative border-b border-line last:border-0 hover:bg-hover focus-within:bg-hover">
               {columns.map((column, index) => (
                 <td key={column.head} class={`px-3 py-2.5 align-top first:pl-4 last:pr-4 ${placeOf(column)} ${column.class ?? ''}`}>
                   {index === 0 ? <Lead href={hrefOf?.(row) ?? null}>{column.cell(row)}</Lead> : column.cell(row)}

@@ -20,6 +20,9 @@ type VirtualListProps<T> = {
 /** Rows beyond the edges that are drawn as well, so that a turn of the wheel finds them there. */
 const OVERSCAN = 4;
 
+/** More rows than this are not drawn in one frame beside those in sight. */
+const MOST_FRESH = 2 * OVERSCAN;
+
 /** Rows that are remembered while one scrolls. */
 const MOST_DRAWN = 200;
 
@@ -66,19 +69,32 @@ function useRange(box: RefObject<HTMLElement | null>, { count, rowHeight, onRang
     const scroller = list === null ? null : scrollerOf(list);
     if (list === null || scroller === null) return;
     const current = { from: -1, to: -1 };
-    const measure = () => {
+    let widening: ReturnType<typeof setTimeout> | undefined;
+    const show = (beyond: number) => {
       const top = scroller.getBoundingClientRect().top - list.getBoundingClientRect().top;
-      const from = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
-      const to = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + OVERSCAN));
+      const from = Math.max(0, Math.floor(top / rowHeight) - beyond);
+      const to = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + beyond));
+      const fresh = to - from - Math.max(0, Math.min(to, current.to) - Math.max(from, current.from));
+      if (beyond > 0 && fresh > MOST_FRESH) {
+        // After a leap what is in sight comes first, and what is beyond in a frame of its own.
+        show(0);
+        widening ??= setTimeout(() => {
+          widening = undefined;
+          show(beyond);
+        });
+        return;
+      }
       if (from === current.from && to === current.to) return;
       Object.assign(current, { from, to });
       onRange(from, to);
     };
+    const measure = () => show(OVERSCAN);
     const observer = new ResizeObserver(measure);
     observer.observe(scroller);
     scroller.addEventListener('scroll', measure, { passive: true });
     measure();
     return () => {
+      clearTimeout(widening);
       observer.disconnect();
       scroller.removeEventListener('scroll', measure);
     };

@@ -10,7 +10,7 @@ export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type
         {TYPE_ORDER.map((each) => (
           <label
             key={each}
-            class="relative block cursor-pointer rounded-lg border border-line bg-surface px-3 py-2.5 hover:bg-hover has-checked:border-accent has-checked:bg-accent-tint has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus"
+            class={`relative block cursor-pointer rounded-lg border px-3 py-2.5 hover:bg-hover focus-within:outline-2 focus-within:outline-offset-2 focus-within:outline-focus ${type === each ? 'border-accent bg-accent-tint' : 'border-line bg-surface'}`}
           >
             <input type="radio" name="type" value={each} checked={type === each} onChange={() => onType(each)} aria-describedby="type-use" class="absolute inset-0 cursor-pointer opacity-0" />
             <span class={`block text-sm font-medium ${type === each ? 'text-accent' : ''}`}>{TYPES[each].label}</span>
