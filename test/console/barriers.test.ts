@@ -9,7 +9,7 @@ import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 import { canary } from '../attackers/canary-life.ts';
 import { searchFor } from '../attackers/canary-search.ts';
-import { furnishAccount } from '../attackers/furnished-account.ts';
+import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
 import type { Ending } from '../helpers/program.ts';
 import { until } from '../helpers/until.ts';
@@ -31,6 +31,9 @@ const hasAllForms = process.env['ALL_FORMS'] === '1';
 
 /** As narrow as a page has to be read without scrolling sideways (WCAG 1.4.10). */
 const NARROW = { width: 320, height: 640 };
+
+/** A page that moves no more than this is called good (web.dev, Cumulative Layout Shift). */
+const MOST_SHIFT = 0.1;
 
 /** Everything that can be operated; of radio buttons the keyboard comes to one of each group. */
 const CONTROLS = 'a[href], button:enabled, input:enabled:not([type="radio"]), input[type="radio"]:enabled:checked, select:enabled, textarea:enabled, summary, [tabindex="0"]';
@@ -55,7 +58,7 @@ test('no page and no dialog keeps anybody out, and nothing that was secret is sh
   // Choosing another password has ended all others.
   t.is((await api.anonymous('POST', '/v1/session', { email: person.email, password: secrets.get('new password'), code: secrets.get('recovery code 1') })).status, 201);
   const findSecrets = searchFor(secrets);
-  const ids = Object.fromEntries(Object.entries(account.ids).map(([kind, [id = '']]) => [kind, id])) as Record<keyof typeof account.ids, string>;
+  const ids = firstOf(account.ids);
   for (const [number, form] of FORMS.entries()) {
     const { page, complaints } = await openAs(t, person, form);
     if (form.size === 'phone') await page.setViewportSize(NARROW);
@@ -69,6 +72,39 @@ test('no page and no dialog keeps anybody out, and nothing that was secret is sh
     await page.context().close();
   }
 });
+
+test('two accounts never see each other: not in lists, not by an address, and not live', async (t) => {
+  t.timeout(600_000);
+  const { api } = t.context;
+  const [own, foreign] = [await furnishAccount(api, 'ownmark'), await furnishAccount(api, 'foreignmark')];
+  const { page, complaints } = await openAs(t, own.person, FORMS[0]);
+  const seen = { own: [] as string[], foreign: [] as string[] };
+  const look = async (path: string) => {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
+    const text = (await page.evaluate('document.documentElement.outerHTML')) as string;
+    if (text.includes('ownmark')) seen.own.push(path);
+    if (text.includes('foreignmark')) seen.foreign.push(path);
+  };
+  const pages = Object.values(WALK).filter(({ isOpen }) => isOpen !== true);
+  const paths = ({ ids }: typeof own) => pages.flatMap(({ places }) => places(firstOf(ids)).map(({ path }) => path));
+  for (const path of new Set([...paths(own), ...paths(foreign)])) await look(path);
+  t.deepEqual(seen.foreign, []);
+  t.true(seen.own.length >= 12, `one's own marks are seen: ${seen.own.join(' ')}`);
+
+  await look('/');
+  const rename = ({ account, ids }: typeof own, name: string) => account.owner('PATCH', `/v1/monitors/${ids.monitor[0] ?? ''}`, { name });
+  t.is((await rename(foreign, 'foreignmark renamed')).status, 200);
+  t.is((await rename(own, 'ownmark renamed')).status, 200);
+  await page.getByText('ownmark renamed').waitFor();
+  t.false(((await page.evaluate('document.documentElement.outerHTML')) as string).includes('foreignmark'));
+  t.deepEqual(complaints, []);
+});
+
+function firstOf(ids: Readonly<Record<Kind, string[]>>): Record<Kind, string> {
+  return Object.fromEntries(Object.entries(ids).map(([kind, [id = '']]) => [kind, id])) as Record<Kind, string>;
+}
 
 /** Somebody who is signed in already. */
 async function openAs(t: ExecutionContext<Context>, { headers }: Person, form: (typeof FORMS)[number]) {
@@ -88,6 +124,8 @@ async function visit(page: Page, { path, shows, dialogs = [] }: Place, findSecre
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
   const headings = await page.getByRole('heading', { level: 1 }).count();
   if (headings !== 1) told.push(`${headings} headings of its own`);
+  const shift = await sumShifts(page);
+  if (shift > MOST_SHIFT) told.push(`it moved by ${shift} while it loaded`);
   told.push(...(await findBarriers(page)), ...(await findSideways(page)));
   told.push(...(await findUnreached(page)).map((control) => `the keyboard does not come to ${control}`));
   told.push(...findSecrets(await readAll(page)).map((secret) => `the ${secret} is shown`));
@@ -129,6 +167,15 @@ async function seeDialog(page: Page, title: RegExp): Promise<string[]> {
 
 async function hasFocus(element: Locator): Promise<boolean> {
   return await until(() => element.evaluate((each) => each === each.ownerDocument.activeElement), { timeoutMs: 5000 }).catch(() => false);
+}
+
+/** By how much what was there has moved since the page began to load, as browsers count it (layout-shift entries, summed up). */
+async function sumShifts(page: Page): Promise<number> {
+  return (await page.evaluate(`new Promise((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => (sum += list.getEntries().reduce((total, { value }) => total + value, 0))).observe({ type: 'layout-shift', buffered: true });
+    setTimeout(() => resolve(Math.round(sum * 1000) / 1000), 50);
+  })`)) as number;
 }
 
 /** What makes the page or its main part wider than it may be. */

@@ -43,12 +43,3 @@ test('a few words say how it is', (t) => {
   t.is(say('paused', 'paused'), 'All 2 are paused');
   t.is(say('pending', 'paused'), 'Nothing is known yet');
 });
-
-test('five thousand are chosen and ordered within a frame', (t) => {
-  const rows = Array.from({ length: 5000 }, (_, index) => monitor(`Shop ${(index * 2477) % 5000}`, { status: index % 97 === 0 ? 'down' : 'up' }));
-  select(rows, ALL, new Map());
-  const before = process.cpuUsage();
-  for (let times = 0; times < 10; times += 1) select(rows, { ...ALL, text: 'shop' }, new Map());
-  const { user, system } = process.cpuUsage(before);
-  t.true((user + system) / 10_000 < 50, `${(user + system) / 10_000} ms`);
-});

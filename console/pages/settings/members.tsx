@@ -23,10 +23,15 @@ export function MemberSettings() {
   const load = useLoad((signal) => api.get('/members', { signal }), []);
   const isOwner = signedIn().user.role === 'owner';
   return (
-    <>
-      <Loaded load={load}>{(answer) => <Members answer={answer} load={load} isOwner={isOwner} />}</Loaded>
-      {isOwner && <Invitations />}
-    </>
+    <Loaded load={load}>
+      {(answer) => (
+        <>
+          <Members answer={answer} load={load} isOwner={isOwner} />
+          {/* Not before: the members would push it down. */}
+          {isOwner && <Invitations />}
+        </>
+      )}
+    </Loaded>
   );
 }
 
