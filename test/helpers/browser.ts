@@ -45,6 +45,8 @@ export async function openPage(t: Ending, browser: Browser, { url, size = 'deskt
   t.teardown(() => context.close());
   const complaints: string[] = [];
   const page = await context.newPage();
+  // As everywhere what must come is waited for a minute.
+  page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   // What the policy refuses is told as an error too.
   page.on('console', (message) => message.type() === 'error' && !OF_ANSWERS.test(message.text()) && complaints.push(message.text()));
