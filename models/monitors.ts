@@ -268,26 +268,26 @@ async function recordMonitor(database: Database, { monitor: { id, tenantId, name
 }
 
 /**
- * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for each other. What is waited for is read
- * as it is afterwards. Gives the sources' agents too, by their ids.
+ * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for each other. The monitor is read as it is
+ * after any wait; its sources, of which whom we waited for may have made others, only by a statement that begins after it. Gives the agents of those by their ids.
  */
 async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns; agentIds: string[] } | null> {
-  const [locked] = await run<MonitorColumns & { agentIds: string[] }>(
+  const [row] = await run<MonitorColumns>(
     {
       name: 'lock-monitor',
       text: `WITH sources AS MATERIALIZED (
-               SELECT a.id, a.kind FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-               WHERE s.monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY s.agent_no FOR UPDATE OF s
+               SELECT 1 FROM monitor_sources WHERE monitor_no = (SELECT no FROM monitors WHERE id = $1 AND tenant_id = $2) ORDER BY agent_no FOR UPDATE
              )
-             SELECT ${selectList(COLUMNS)}, "agentIds"
-             FROM (SELECT coalesce(array_agg(id) FILTER (WHERE kind <> 'service'), '{}') AS "agentIds" FROM sources) AS locked, monitors
-             WHERE id = $1 AND tenant_id = $2 FOR UPDATE OF monitors`,
+             SELECT ${selectList(COLUMNS)} FROM (SELECT count(*) FROM sources) AS locked, monitors WHERE id = $1 AND tenant_id = $2 FOR UPDATE OF monitors`,
     },
     [key.id, key.tenantId],
   );
-  if (locked === undefined) return null;
-  const { agentIds, ...row } = locked;
-  return { row, agentIds: agentIds.toSorted() };
+  if (row === undefined) return null;
+  const agents = await run<{ id: string }>(
+    { name: 'list-source-agents', text: `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1 AND a.kind <> 'service'` },
+    [row.no],
+  );
+  return { row, agentIds: agents.map(({ id }) => id).toSorted() };
 }
 
 /** What a row holds beside what lists show. */
