@@ -6,7 +6,7 @@ import type { FailingDependency } from './vendor/dependencies.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
 import type { ReportMessage } from './report/message.ts';
 import type { SummaryMessage } from './storm.ts';
-import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from './monitor-state.ts';
+import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from './change.ts';
 import { type MonitorState } from './state.ts';
 import type { MonitorType } from './monitor.ts';
 

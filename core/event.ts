@@ -1,5 +1,5 @@
 import type { ChannelType } from './channel.ts';
-import type { Change } from './monitor-state.ts';
+import type { Change } from './change.ts';
 import type { MonitorState } from './state.ts';
 
 /** The states that customers are told of; pausing and resuming are their own doing. */

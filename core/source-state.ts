@@ -97,7 +97,12 @@ export function isSilent(state: SourceState | null): boolean {
 
 /** What a source says now; null while it says nothing: unsettled, or silent. */
 export function voteOf(state: SourceState | null): Verdict | null {
-  if (state === null || isSilent(state)) return null;
+  return isSilent(state) ? null : lastVoteOf(state);
+}
+
+/** What a source says or, where it fell silent, said last; null while it is unsettled. */
+export function lastVoteOf(state: SourceState | null): Verdict | null {
+  if (state === null) return null;
   if (state.failing.tripped === true) return 'down';
   if (state.failing.tripped === null || state.impaired.tripped === null) return null;
   return state.impaired.tripped ? 'degraded' : 'up';

@@ -1,4 +1,4 @@
-import type { Source } from '../core/monitor-state.ts';
+import type { Source } from '../core/decided-monitor.ts';
 import type { MonitorState } from '../core/state.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { freshnessMs } from '../core/quorum.ts';

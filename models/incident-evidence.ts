@@ -1,4 +1,4 @@
-import type { SourceFailure } from '../core/monitor-state.ts';
+import type { SourceFailure } from '../core/change.ts';
 import type { SeenFailure } from '../core/seen-failure.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Database } from './database.ts';

@@ -1,5 +1,5 @@
 import type { ChannelType } from '../core/channel.ts';
-import type { ChangeEvidence, SourceEvidence } from '../core/monitor-state.ts';
+import type { ChangeEvidence, SourceEvidence } from '../core/change.ts';
 import type { MonitorState } from '../core/state.ts';
 import type { Database } from './database.ts';
 import type { Delivery } from './delivery-record.ts';

@@ -1,6 +1,6 @@
 import type { EventState } from '../core/event.ts';
 import { stepIncident } from '../core/incident.ts';
-import { sourcesAgainst, type Change } from '../core/monitor-state.ts';
+import { sourcesAgainst, type Change } from '../core/change.ts';
 import { insertTransitions, type Incident } from './history.ts';
 import type { Run } from './sql.ts';
 

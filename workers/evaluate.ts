@@ -1,6 +1,8 @@
 import { cleanText } from '../core/clean-text.ts';
 import { talksToTarget } from '../core/monitor.ts';
-import { applyResult, isDecided, isFresh, type Change, type DecidedMonitor } from '../core/monitor-state.ts';
+import type { Change } from '../core/change.ts';
+import { isDecided, isFresh, type DecidedMonitor } from '../core/decided-monitor.ts';
+import { applyResult } from '../core/monitor-state.ts';
 import { recheckAfterMs, recheckAtMs } from '../core/recheck.ts';
 import { latestStartMs, stepSource } from '../core/source-state.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../models/check-results.ts';

@@ -1,4 +1,6 @@
-import { failuresOf, type Change, type DecidedMonitor, type SourceFailure } from '../core/monitor-state.ts';
+import type { Change, SourceFailure } from '../core/change.ts';
+import type { DecidedMonitor } from '../core/decided-monitor.ts';
+import { failuresOf } from '../core/monitor-state.ts';
 import { seenFailureOf } from '../core/seen-failure.ts';
 import { firstBadOf, GAUGES, voteOf, type SourceState } from '../core/source-state.ts';
 import type { Verdict } from '../core/verdict.ts';

@@ -1,7 +1,7 @@
 import { blame, findCulprits, type Dependency, type FailingDependency } from '../core/vendor/dependencies.ts';
 import { buildMonitorMessage } from '../core/envelope.ts';
 import { eventOf, hears, isEventState, type EventState } from '../core/event.ts';
-import type { Change } from '../core/monitor-state.ts';
+import type { Change } from '../core/change.ts';
 import { listRoutes, type Route } from '../models/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
 import { findDependencies } from '../models/dependencies.ts';

@@ -1,4 +1,4 @@
-import type { SourceEvidence } from '../../core/monitor-state.ts';
+import type { SourceEvidence } from '../../core/change.ts';
 import type { SeenAnswer } from '../../core/seen-failure.ts';
 import type { ListedIncident } from '../../models/history.ts';
 import type { IncidentEvidence } from '../../models/incident-evidence.ts';

@@ -1,7 +1,7 @@
 import { OFFLINE_AFTER_MS } from '../../core/agent/silence.ts';
 import { phaseCount } from '../../core/phases.ts';
 import { freshnessMs } from '../../core/quorum.ts';
-import type { DecidedMonitor } from '../../core/monitor-state.ts';
+import type { DecidedMonitor } from '../../core/decided-monitor.ts';
 import { createPlace, type Place } from './place.ts';
 import { createRandom, type Random } from './random.ts';
 import type { Script, Spell } from './script.ts';

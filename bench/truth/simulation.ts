@@ -1,4 +1,6 @@
-import { applyResult, isDecided, reconsider, withChange, type Change, type DecidedMonitor, type Source } from '../../core/monitor-state.ts';
+import type { Change } from '../../core/change.ts';
+import { isDecided, type DecidedMonitor, type Source } from '../../core/decided-monitor.ts';
+import { applyResult, reconsider, withChange } from '../../core/monitor-state.ts';
 import { recheckAfterMs, recheckAtMs } from '../../core/recheck.ts';
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/source-state.ts';
 import type { MonitorState } from '../../core/state.ts';
@@ -95,7 +97,7 @@ export function simulateMonitor(history: History, { setting, random, everyStep }
       arriving.shift();
       decide(arrival);
     } else {
-      tell(withChange(monitor, reconsider(monitor, { nowMs, mayBecomeUnknown: true })));
+      tell(withChange(monitor, reconsider(monitor, { nowMs, silenceCounts: true })));
       sweepMs = nowMs + SWEEP_MS;
     }
   }

@@ -27,11 +27,13 @@ type TimePlotProps = {
   onZoom: (span: Span) => void;
   /** Keys beyond the arrows: `in` and `out` around the place pointed at, `reset` to where it began. */
   onKeyZoom: (way: 'in' | 'out' | 'reset') => void;
+  /** A button or finger went down: what is plotted is to stay until it is up. */
+  onPress: () => void;
 } & Painted;
 
 /** Lines over time: pointed at by mouse, finger and arrow keys, zoomed by dragging over a stretch, with two fingers and with + and -. */
 export function TimePlot(props: TimePlotProps) {
-  const { label, moments, lines, filled = null, span, bridgedSeconds, height, describe, hovered, shades, picked, onHover, onPick, onKeyZoom } = props;
+  const { label, moments, lines, filled = null, span, bridgedSeconds, height, describe, hovered, shades, picked, onHover, onPick, onKeyZoom, onPress } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
@@ -109,6 +111,7 @@ export function TimePlot(props: TimePlotProps) {
       aria-valuemax={Math.max(0, moments.length - 1)}
       aria-valuenow={hovered ?? Math.max(0, moments.length - 1)}
       aria-valuetext={describe(hovered ?? moments.length - 1)}
+      onPointerDown={onPress}
       onKeyDown={press}
       onBlur={() => onHover(null)}
       onClick={() => {

@@ -1,5 +1,5 @@
 import { cleanText } from '../clean-text.ts';
-import type { Change } from '../monitor-state.ts';
+import type { Change } from '../change.ts';
 import type { MonitorState } from '../state.ts';
 
 /** A vendor monitor that another monitor depends on, as it stands. */

@@ -7,7 +7,7 @@ import { buildAgentMessage } from '../../core/agent/message.ts';
 import { buildAdvisoryMessage } from '../../core/domain/advisory-message.ts';
 import { buildMonitorMessage, buildTestMessage, type EventMessage } from '../../core/envelope.ts';
 import { eventOf } from '../../core/event.ts';
-import type { Change } from '../../core/monitor-state.ts';
+import type { Change } from '../../core/change.ts';
 import type { Evidence } from '../../core/source-state.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createWebhookAgent } from '../../notifications/webhook/agent.ts';

@@ -42,18 +42,19 @@ export function judgeTruth(facts: Facts): { found: Found[]; figures: Record<stri
     }
     const end = { is: stateAt(transitions, facts.judgedAtMs), should: conditionAt(script, facts.judgedAtMs - facts.beganAtMs) };
     if (end.is !== end.should) found.push({ finding: 'wrong at the end', text: `${nameOf(script)} is ${end.is} instead of ${end.should}` });
-    found.push(...transitions.flatMap((transition) => judgeTransition(facts, script, transition)));
+    found.push(...transitions.flatMap((transition, place) => judgeTransition(facts, script, { transition, before: transitions[place - 1] })));
   }
   return { found, figures };
 }
 
-function judgeTransition(facts: Facts, script: MonitorScript, transition: Transition): Found[] {
+function judgeTransition(facts: Facts, script: MonitorScript, { transition, before }: { transition: Transition; before: Transition | undefined }): Found[] {
   const { to, voters, detectedAtMs, sequence } = transition;
   const text = `${nameOf(script)} ${to} at ${clock(facts, detectedAtMs)} (sequence ${sequence})`;
   const isFounded = (vote: Condition) => voters.filter((voter) => voter.vote === vote).every(({ decidedByMs }) => wasBadAt(facts, script, { dueAtMs: decidedByMs.at(-1) ?? 0, vote }));
   const votes = (vote: Condition) => voters.some((voter) => voter.vote === vote);
   if (to === 'down' && !(votes('down') && isFounded('down'))) return [{ finding: 'false downs', text }];
   if (to === 'degraded' && !((votes('degraded') || votes('down')) && isFounded('degraded'))) return [{ finding: 'false degradations', text }];
+  if (before !== undefined && !wasAsGood(facts, script, { transition, before })) return [{ finding: 'false recoveries', text }];
   return to === 'unknown' && !wasSilent(facts, transition) ? [{ finding: 'unknown without blindness', text }] : [];
 }
 
@@ -61,6 +62,14 @@ function judgeTransition(facts: Facts, script: MonitorScript, transition: Transi
 function wasBadAt({ beganAtMs, judgedAtMs }: Facts, script: MonitorScript, { dueAtMs, vote }: { dueAtMs: number; vote: Condition }): boolean {
   const madeWithin = { fromMs: dueAtMs - CLOCK_MS, toMs: dueAtMs + script.intervalSeconds * 1000 };
   return stretchesOf(script, { beganAtMs, judgedAtMs }).some((stretch) => isAsBad(stretch.condition, vote) && overlap(stretch, madeWithin).length > 0);
+}
+
+/** Of what got better without having been unknown: whether its target was at some time as good since it was called worse. */
+function wasAsGood({ beganAtMs, judgedAtMs }: Facts, script: MonitorScript, { transition, before }: { transition: Transition; before: Transition }): boolean {
+  const { from, to, detectedAtMs } = transition;
+  if (!((from === 'down' && (to === 'degraded' || to === 'up')) || (from === 'degraded' && to === 'up'))) return true;
+  const since = { fromMs: before.atMs, toMs: detectedAtMs };
+  return stretchesOf(script, { beganAtMs, judgedAtMs }).some((stretch) => (stretch.condition === 'up' || stretch.condition === to) && overlap(stretch, since).length > 0);
 }
 
 function isAsBad(condition: Condition, vote: Condition): boolean {

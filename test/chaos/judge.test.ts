@@ -90,6 +90,18 @@ const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
   },
   'false downs': { run: () => withTransition(transition(4, ['up', 'down'], { atS: 60, detectedS: 61 })), alsoShows: ['recoveries missed', 'wrong at the end'] },
   'false degradations': { run: () => withTransition(transition(4, ['up', 'degraded'], { atS: 60, detectedS: 61 })), alsoShows: ['recoveries missed', 'wrong at the end'] },
+  'false recoveries': {
+    run: () => {
+      const [first, down, up] = cleanRun().record.transitions;
+      if (first === undefined || down === undefined || up === undefined) throw new Error('the clean run has three transitions');
+      const within = [transition(3, ['down', 'up'], { atS: 24, detectedS: 24 }), transition(4, ['up', 'down'], { atS: 24, detectedS: 25 })];
+      const run = withRecord(({ incidents }) => ({
+        transitions: [first, down, ...within, { ...up, sequence: 5, deliveryIds: ['dlv_5'] }],
+        incidents: incidents.flatMap((incident) => [{ ...incident, resolvedAtMs: at(24) }, { ...incident, startedAtMs: at(24) }]),
+      }));
+      return { ...run, received: [1, 2, 3, 4, 5].map((sequence) => ({ atMs: 0, deliveryId: `dlv_${sequence}`, event: 'monitor', monitorId: 'mon_0', sequence, isAccepted: true })) };
+    },
+  },
   'unknown without blindness': { run: () => withTransition(transition(4, ['up', 'unknown'], { atS: 60, detectedS: 61 })), alsoShows: ['recoveries missed', 'wrong at the end'] },
   'wrong at the end': {
     run: () => ({ ...withTransition(transition(4, ['up', 'unknown'], { atS: 85, detectedS: 85 })), suffered: suffered({ kind: 'postgres-freeze', forMs: 1 }, 84, 89) }),

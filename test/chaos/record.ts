@@ -35,7 +35,7 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
        FROM transitions t ORDER BY t.monitor_id, t.sequence`,
     );
     const { rows: incidents } = await client.query<Incident>(
-      `SELECT monitor_id AS "monitorId", state, started_at::float8 AS "startedAtMs", resolved_at::float8 AS "resolvedAtMs", resolution FROM incidents ORDER BY monitor_id, started_at`,
+      `SELECT monitor_id AS "monitorId", state, started_at::float8 AS "startedAtMs", resolved_at::float8 AS "resolvedAtMs", resolution FROM incidents ORDER BY monitor_id, started_at, resolved_at`,
     );
     const { rows: sources } = await client.query<Source>(`SELECT m.id AS "monitorId", s.agent_no AS "agentNo" FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.phase IS NOT NULL`);
     const { rows: results } = await client.query<Source & { dueAtMs: number; verdict: number }>(

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { buildMonitorMessage, buildTestMessage, sealEnvelope, type MonitorEventFacts } from '../../core/envelope.ts';
-import type { Change, ChangeEvidence } from '../../core/monitor-state.ts';
+import type { Change, ChangeEvidence } from '../../core/change.ts';
 import type { Evidence } from '../../core/source-state.ts';
 
 const AT_MS = 1_700_000_000_900;

@@ -1,6 +1,8 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { applyResult, reconsider, sourcesAgainst, type Change, type DecidedMonitor, type Source } from '../../core/monitor-state.ts';
+import { sourcesAgainst, type Change } from '../../core/change.ts';
+import type { DecidedMonitor, Source } from '../../core/decided-monitor.ts';
+import { applyResult, reconsider } from '../../core/monitor-state.ts';
 import { type MonitorState } from '../../core/state.ts';
 import { stepIncident } from '../../core/incident.ts';
 import type { VotedResult } from '../../core/source-state.ts';
@@ -95,11 +97,11 @@ test('a single result never says unknown, however silent the other places are', 
 test('silence is told once, and only by a sweep that was watching all the while', (t) => {
   const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
   const nowMs = START_MS + 181_000;
-  t.is(reconsider(monitor, { nowMs, mayBecomeUnknown: false }), null);
-  t.is(reconsider(monitor, { nowMs: START_MS + 179_000, mayBecomeUnknown: true }), null);
-  const change = reconsider(monitor, { nowMs, mayBecomeUnknown: true });
+  t.is(reconsider(monitor, { nowMs, silenceCounts: false }), null);
+  t.is(reconsider(monitor, { nowMs: START_MS + 179_000, silenceCounts: true }), null);
+  const change = reconsider(monitor, { nowMs, silenceCounts: true });
   t.is(change?.to, 'unknown');
-  t.is(reconsider({ ...monitor, state: 'unknown' }, { nowMs: nowMs + 10_000, mayBecomeUnknown: true }), null);
+  t.is(reconsider({ ...monitor, state: 'unknown' }, { nowMs: nowMs + 10_000, silenceCounts: true }), null);
 });
 
 test('a result after silence decides again at once, from the moment of that result', (t) => {
@@ -112,14 +114,14 @@ test('a result after silence decides again at once, from the moment of that resu
 
 test('a monitor that stays undecided for three intervals and a minute is told unknown', (t) => {
   const monitor = monitorOf(1);
-  t.is(reconsider(monitor, { nowMs: START_MS + 239_000, mayBecomeUnknown: true }), null);
-  t.is(reconsider(monitor, { nowMs: START_MS + 240_000, mayBecomeUnknown: true })?.to, 'unknown');
+  t.is(reconsider(monitor, { nowMs: START_MS + 239_000, silenceCounts: true }), null);
+  t.is(reconsider(monitor, { nowMs: START_MS + 240_000, silenceCounts: true })?.to, 'unknown');
 });
 
 test('an offline place does not vote', (t) => {
   const { monitor } = play(monitorOf(1), [sent(1, 0, 'up')]);
   const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
-  t.is(reconsider(offline, { nowMs: START_MS + 1000, mayBecomeUnknown: true })?.to, 'unknown');
+  t.is(reconsider(offline, { nowMs: START_MS + 1000, silenceCounts: true })?.to, 'unknown');
 });
 
 test('a place that cannot tell three times in a row makes a decided monitor unknown at once, with its reason', (t) => {
@@ -138,8 +140,49 @@ test('a raised quorum takes back what too few places said', (t) => {
   const results = [0, 60, 120].flatMap((second) => [sent(1, second, 'down'), sent(2, second + 1, 'up')]);
   const { monitor } = play(monitorOf(2, { quorum: 1 }), results);
   t.is(monitor.state, 'down');
-  const change = reconsider({ ...monitor, quorum: 2 }, { nowMs: START_MS + 130_000, mayBecomeUnknown: false });
+  const change = reconsider({ ...monitor, quorum: 2 }, { nowMs: START_MS + 130_000, silenceCounts: false });
   t.is(change?.to, 'up');
+});
+
+/** Two places, either of which is enough: the first says down from second 60 on, the second has been up all the while. */
+function playOneOfTwoDown() {
+  return play(monitorOf(2, { quorum: 1 }), [sent(1, 0, 'up'), sent(2, 1, 'up'), sent(1, 60, 'down'), sent(2, 61, 'up'), sent(1, 120, 'down'), sent(2, 121, 'up')]);
+}
+
+test('a place that has begun to fail again is no witness of a recovery when the one that saw the outage falls silent', (t) => {
+  const blind = [180, 240, 300].map((second) => sent(1, second, 'none'));
+  const { monitor, changes } = play(playOneOfTwoDown().monitor, [sent(2, 125, 'down'), ...blind, sent(2, 301, 'none')]);
+  t.deepEqual(changes, []);
+  t.is(reconsider(monitor, { nowMs: START_MS + 302_000, silenceCounts: true }), null);
+  t.like(play(monitor, [sent(2, 303, 'up')]).changes[0], { from: 'down', to: 'up', atMs: START_MS + 303_500 });
+  t.deepEqual(play(monitor, [sent(2, 303, 'down'), sent(2, 320, 'up')]).changes.map(({ from, to, atMs }) => [from, to, atMs]), [['down', 'up', START_MS + 320_000]]);
+});
+
+test('a monitor that is up because who saw it down fell away is up from then on, and says why', (t) => {
+  const { monitor } = playOneOfTwoDown();
+  t.is(monitor.state, 'down');
+  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: source.agentNo === 2 })) };
+  t.like(reconsider(offline, { nowMs: START_MS + 130_000, silenceCounts: false }), {
+    from: 'down', to: 'up', atMs: START_MS + 130_000, reason: 'Working as far as is known: place-1 is offline',
+  });
+});
+
+test('after a stand-still of our own a place whose results are not there yet has not fallen away', (t) => {
+  const { monitor } = playOneOfTwoDown();
+  const { monitor: later, changes } = play(monitor, [sent(2, 600, 'up')]);
+  t.deepEqual(changes, []);
+  const nowMs = START_MS + 601_000;
+  t.is(reconsider(later, { nowMs, silenceCounts: false }), null);
+  t.like(reconsider(later, { nowMs, silenceCounts: true }), { from: 'down', to: 'up', atMs: nowMs, reason: 'Working as far as is known: place-1 is silent' });
+});
+
+test('a monitor that is down because who saw it up fell away is down from then on', (t) => {
+  const good = [4, 122].flatMap((second) => [4, 5].map((agentNo) => sent(agentNo, second + agentNo, 'up')));
+  const bad = [60, 120].flatMap((second) => [1, 2, 3].map((agentNo) => sent(agentNo, second + agentNo, 'down')));
+  const { monitor } = play(monitorOf(5, { quorum: 4 }), [...[1, 2, 3].map((agentNo) => sent(agentNo, agentNo, 'up')), ...good, ...bad].toSorted((a, b) => a.dueAtMs - b.dueAtMs));
+  t.is(monitor.state, 'up');
+  const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: source.agentNo < 4 })) };
+  t.like(reconsider(offline, { nowMs: START_MS + 130_000, silenceCounts: false }), { to: 'down', atMs: START_MS + 130_000 });
 });
 
 const arrivals = fc.record({
@@ -168,7 +211,7 @@ function playArrivals({ sources, results, ...thresholds }: typeof arrivals exten
   for (const { agentNo, second, verdict, atSecond } of deliveries) {
     const nowMs = START_MS + atSecond * 1000;
     const applied = applyResult(monitor, sent(agentNo, second, verdict), nowMs);
-    const swept = reconsider(applied.monitor, { nowMs, mayBecomeUnknown: true });
+    const swept = reconsider(applied.monitor, { nowMs, silenceCounts: true });
     changes.push(...[applied.change, swept].filter((change) => change !== null));
     monitor = swept === null ? applied.monitor : { ...applied.monitor, state: swept.to, stateSinceMs: swept.atMs };
   }
@@ -179,7 +222,7 @@ test('where silence has a deadline of its own a source counts however old its ne
   const waiting = monitorOf(1, { waitsForPings: true, intervalSeconds: 1 });
   const late = applyResult(waiting, sent(1, 0, 'up'), START_MS + 3_600_000);
   t.is(late.change?.to, 'up');
-  t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, mayBecomeUnknown: true }), null);
+  t.is(reconsider(late.monitor, { nowMs: START_MS + 7_200_000, silenceCounts: true }), null);
   t.is(applyResult(monitorOf(1, { intervalSeconds: 1 }), sent(1, 0, 'up'), START_MS + 3_600_000).change, null);
 });
 
@@ -229,12 +272,25 @@ test('down is never said without as many places failing in a row as the quorum o
   t.pass();
 });
 
+test('nothing gets better but by places of which enough say so and none has begun to fail again', (t) => {
+  fc.assert(
+    fc.property(arrivals, (history) =>
+      playArrivals(history).changes.every(({ from, to, evidence }) => {
+        if (from !== 'down' || (to !== 'up' && to !== 'degraded')) return true;
+        return evidence.sources.some(({ fresh, vote, streak }) => fresh && vote !== null && vote !== 'down' && streak.length === 0);
+      }),
+    ),
+    { numRuns: 1000 },
+  );
+  t.pass();
+});
+
 test('a monitor that its places look at and cannot check says why once it becomes unknown, not that nobody reported', (t) => {
   const reason = 'The target has no public address, and only public addresses may be contacted';
   const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
-  t.like(reconsider(monitor, { nowMs: START_MS + 241_000, mayBecomeUnknown: true }), { to: 'unknown', cause: 'blocked_target', reason });
-  const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, mayBecomeUnknown: true });
+  t.like(reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true }), { to: 'unknown', cause: 'blocked_target', reason });
+  const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, silenceCounts: true });
   t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: place-1 is silent' });
 });
 
@@ -248,13 +304,13 @@ function playFiveOfWhichOneIsLeft() {
 test('too few fresh votes make a monitor unknown once: neither sweeps nor the results of the place that is left say it again', (t) => {
   const { monitor, changes } = playFiveOfWhichOneIsLeft();
   t.deepEqual(changes.map(({ to }) => to), ['up']);
-  const change = reconsider(monitor, { nowMs: START_MS + 241_000, mayBecomeUnknown: true });
+  const change = reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true });
   t.like(change, { from: 'up', to: 'unknown', atMs: START_MS + 241_000, cause: null, reason: 'Only 1 of 5 locations have reported in time: place-2, place-3, place-4 and place-5 are silent' });
   const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
-  t.is(reconsider(unknown, { nowMs: START_MS + 251_000, mayBecomeUnknown: true }), null);
+  t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);
   const later = play(unknown, [300, 360, 420, 480].map((second) => sent(1, second, 'down')));
   t.deepEqual(later.changes, []);
-  t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, mayBecomeUnknown: true }), null);
+  t.is(reconsider(later.monitor, { nowMs: START_MS + 490_000, silenceCounts: true }), null);
 });
 
 test('as soon as enough places report again the monitor leaves unknown, with what they say now', (t) => {
@@ -303,7 +359,7 @@ test('a place in the middle of a streak shows it in the evidence of a change tha
 test('an offline place is told as such in the evidence and in the reason', (t) => {
   const { monitor } = play(monitorOf(2), [sent(1, 0, 'up'), sent(2, 1, 'up')]);
   const offline = { ...monitor, sources: monitor.sources.map((source) => ({ ...source, online: false })) };
-  const change = reconsider(offline, { nowMs: START_MS + 2000, mayBecomeUnknown: true });
+  const change = reconsider(offline, { nowMs: START_MS + 2000, silenceCounts: true });
   t.like(change, { to: 'unknown', reason: 'No location has reported in time: place-1 and place-2 are offline' });
   t.deepEqual(change?.evidence.sources.map(({ standing, vote, fresh }) => [standing, vote, fresh]), [['offline', 'up', false], ['offline', 'up', false]]);
 });

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { reconsider, type DecidedMonitor, type Source } from '../../core/monitor-state.ts';
+import type { DecidedMonitor, Source } from '../../core/decided-monitor.ts';
+import { reconsider } from '../../core/monitor-state.ts';
 import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote } from '../../core/quorum.ts';
 import type { SourceState } from '../../core/source-state.ts';
 import type { MonitorState } from '../../core/state.ts';
@@ -100,7 +101,7 @@ function stateAfter(sources: readonly Source[], { intervalSeconds = 60, quorum =
     state, stateSinceMs: NOW_MS - 86_400_000, intervalSeconds, waitsForPings: false, quorum, downAfterFailures: 2, upAfterSuccesses: 1,
     sources: sources.map((source, index) => ({ ...source, agentNo: index + 1 })),
   };
-  return reconsider(monitor, { nowMs: NOW_MS, mayBecomeUnknown: true })?.to ?? state;
+  return reconsider(monitor, { nowMs: NOW_MS, silenceCounts: true })?.to ?? state;
 }
 
 for (const [intervalSeconds, freshMs] of [[1, 61_000], [30, 90_000], [60, 180_000], [300, 900_000]] as const) {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { Change } from '../../core/monitor-state.ts';
+import type { Change } from '../../core/change.ts';
 import type { MonitorState } from '../../core/state.ts';
 import { listIncidents } from '../../models/history.ts';
 import { inPoolTransaction } from '../../models/sql.ts';

@@ -1,4 +1,6 @@
-import { isFresh, reconsider, type Change } from '../../core/monitor-state.ts';
+import type { Change } from '../../core/change.ts';
+import { isFresh } from '../../core/decided-monitor.ts';
+import { reconsider } from '../../core/monitor-state.ts';
 import { freshnessMs, undecidedMs } from '../../core/quorum.ts';
 import { listDoubtfulMonitors, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
 import { watchService } from '../../models/service-gaps.ts';
@@ -79,7 +81,7 @@ function decideChunk(runtime: Runtime, monitorNos: readonly number[], watching: 
 
 function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }): Change[] {
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
-  const change = reconsider(monitor, { nowMs: when.nowMs, mayBecomeUnknown: !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs });
+  const change = reconsider(monitor, { nowMs: when.nowMs, silenceCounts: !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs });
   return change === null ? [] : [change];
 }
 

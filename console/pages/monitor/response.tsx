@@ -7,6 +7,7 @@ import { IconButton } from '../../parts/button.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatShort } from '../../parts/time.tsx';
 import { useWide } from '../../parts/wide.ts';
+import { useHeld } from '../../plots/held.ts';
 import { formatMs } from '../../plots/milliseconds.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
@@ -41,11 +42,12 @@ const TITLES: Partial<Record<Schemas['MonitorType'], string>> = { heartbeat: 'Ho
 /** The band and the response times of the range. */
 export function Response(props: ResponseProps) {
   const { monitor, stats, shown } = props;
+  const { held: answer, hold } = useHeld(stats.value.value);
   return (
     <Section title={TITLES[monitor.type] ?? 'Response time'} actions={<RangeControl shown={shown} />}>
       <Card class="p-3 md:p-5">
-        {stats.value.value !== null ? (
-          <Plots {...props} answer={stats.value.value} isBusy={stats.isBusy.value} />
+        {answer !== null ? (
+          <Plots {...props} answer={answer} isBusy={stats.isBusy.value} onPress={hold} />
         ) : stats.error.value !== null ? (
           <FailedLoad error={stats.error.value} onRetry={() => void stats.reload()} />
         ) : (
@@ -56,7 +58,7 @@ export function Response(props: ResponseProps) {
   );
 }
 
-function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: ResponseProps & { answer: ShownStats; isBusy: boolean }) {
+function Plots({ monitor, answer, incidents, shown, view, picked, isBusy, onPress }: ResponseProps & { answer: ShownStats; isBusy: boolean; onPress: () => void }) {
   const hovered = useSignal<number | null>(null);
   const hidden = useSignal<ReadonlySet<string>>(HIDDEN);
   const isWide = useWide();
@@ -126,6 +128,7 @@ function Plots({ monitor, answer, incidents, shown, view, picked, isBusy }: Resp
               onPick={(index) => setQuery({ at: String(answer.series[index]?.at ?? '') })}
               onZoom={zoom}
               onKeyZoom={zoomBy}
+              onPress={onPress}
               shades={shades}
               picked={mark}
             />

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { blame, findCulprits } from '../../../core/vendor/dependencies.ts';
 import type { Dependency } from '../../../core/vendor/dependencies.ts';
-import type { Change } from '../../../core/monitor-state.ts';
+import type { Change } from '../../../core/change.ts';
 
 const CHANGE: Change = {
   from: 'up',

@@ -1,0 +1,50 @@
+import { isFresh, isRecent, type DecidedMonitor } from './decided-monitor.ts';
+import { isByFallingAway } from './change-moment.ts';
+import type { Decision, Tally } from './quorum.ts';
+import { standingOf, tellUnheard } from './source-standing.ts';
+import { evidenceFor, voteOf } from './source-state.ts';
+import type { Verdict } from './verdict.ts';
+
+/** The cause and the sentence that go with a decision. */
+export function explain(monitor: DecidedMonitor, { decision, tally }: { decision: Decision; tally: Tally }, nowMs: number): { cause: string | null; reason: string | null } {
+  if (decision === 'up') return { cause: null, reason: workingReason(monitor, nowMs) };
+  if (decision === 'unknown') return explainUnknown(monitor, tally, nowMs);
+  const evidence = monitor.sources
+    .filter((source) => isFresh(source, monitor, nowMs) && isAgainst(voteOf(source.state), decision))
+    .flatMap((source) => evidenceFor(source.state).slice(-1))
+    .filter((result) => decision === 'degraded' || result.verdict === 'down')
+    .toSorted((a, b) => b.atMs - a.atMs)[0];
+  const agreeing = decision === 'down' ? tally.down : tally.impaired;
+  const places = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} places)` : '';
+  return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${places}` };
+}
+
+function workingReason(monitor: DecidedMonitor, nowMs: number): string {
+  if (isByFallingAway(monitor, 'up', nowMs)) return `Working as far as is known: ${tellUnheardOf(monitor, nowMs)}`;
+  return monitor.state === 'pending' ? 'Working' : 'Working again';
+}
+
+/** Whether a vote speaks for a bad decision; a source that is down also speaks for degraded. */
+function isAgainst(vote: Verdict | null, decision: Decision): boolean {
+  return vote === 'down' || (decision === 'degraded' && vote === 'degraded');
+}
+
+/** Where a source came to no vote, what it says of that tells more than that votes are missing. */
+function explainUnknown(monitor: DecidedMonitor, tally: Tally, nowMs: number): { cause: string | null; reason: string } {
+  const fresh = monitor.sources.filter((source) => isFresh(source, monitor, nowMs));
+  const [abstention] = fresh.flatMap((source) => source.state?.abstention ?? []);
+  if (tally.votes > 0 || abstention === undefined) return { cause: null, reason: unknownReason(monitor, tally, nowMs) };
+  return { cause: abstention.cause, reason: abstention.reason ?? unknownReason(monitor, tally, nowMs) };
+}
+
+function unknownReason(monitor: DecidedMonitor, tally: Tally, nowMs: number): string {
+  if (tally.sources === 0) return 'No location watches this monitor';
+  const unheard = tellUnheardOf(monitor, nowMs);
+  if (tally.votes === 0) return `No location has reported in time: ${unheard}`;
+  return `Only ${tally.votes} of ${tally.sources} locations have reported in time: ${unheard}`;
+}
+
+/** Which places do not vote, and why. */
+function tellUnheardOf(monitor: DecidedMonitor, nowMs: number): string {
+  return tellUnheard(monitor.sources.map((source) => ({ name: source.name, standing: standingOf(source, isRecent(source, monitor, nowMs)) })));
+}
