@@ -1,7 +1,7 @@
 import { readMonitorPatch } from '../core/monitor-input/read.ts';
 import type { Monitor } from '../core/monitor.ts';
 import type { ScheduleChange } from '../core/schedule.ts';
-import { updateMonitor } from '../models/monitors.ts';
+import { updateMonitor } from '../models/monitor-changes.ts';
 import { accept } from './api-error.ts';
 import type { Caller } from './caller.ts';
 import type { ApiDependencies } from './dependencies.ts';

@@ -3,7 +3,7 @@ import { phaseCount } from '../core/phases.ts';
 import type { MonitorSettings } from '../core/monitor.ts';
 import { listCheckRegions, registerSharedAgent } from '../models/agents.ts';
 import { createIdSource } from '../models/ids.ts';
-import { createMonitor } from '../models/monitors.ts';
+import { createMonitor } from '../models/monitor-changes.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';

@@ -4,7 +4,7 @@ import type { AssignedMonitor } from '../core/agent/work-item.ts';
 import type { CheckSpec, HttpMethod, MonitorSecrets, MonitorType } from '../core/monitor.ts';
 import { fingerprintOf } from './api-tokens.ts';
 import type { Database } from './database.ts';
-import { secretsContext } from './monitors.ts';
+import { secretsContext } from './monitor-rows.ts';
 import { inPoolTransaction } from './sql.ts';
 
 /** The agent that a token speaks for, as it checked in last. */

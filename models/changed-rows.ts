@@ -3,7 +3,7 @@ import { findAgent, type Agent } from './agents.ts';
 import { findChannel } from './channels.ts';
 import type { Database } from './database.ts';
 import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
-import { LISTED_ATTRIBUTES, type ListedMonitor } from './monitors.ts';
+import { LISTED_ATTRIBUTES, type ListedMonitor } from './monitor-rows.ts';
 import { runOn } from './sql.ts';
 
 /** Things of a tenant, or a tenant's to use, by their ids. */

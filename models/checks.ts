@@ -2,7 +2,7 @@ import type { CheckSpec, CheckTarget, HttpMethod, MonitorSecrets, MonitorType } 
 import type { SchedulePhase } from '../core/schedule.ts';
 import type { Verdict } from '../core/verdict.ts';
 import type { Database } from './database.ts';
-import { secretsContext } from './monitors.ts';
+import { secretsContext } from './monitor-rows.ts';
 
 /** One check of a tick: which monitor, which version of its checks, and everything its probe needs. */
 export type DueCheck = {

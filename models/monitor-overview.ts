@@ -1,7 +1,8 @@
 import { mergeHistograms, quantileOf, type Histogram } from '../core/latency-histogram.ts';
 import { cutWindow, HOUR_MS } from '../core/rollup-spans.ts';
 import type { Database } from './database.ts';
-import type { LISTED, ListedMonitor, MeasuredMonitor } from './monitors.ts';
+import type { LISTED, ListedMonitor } from './monitor-rows.ts';
+import type { MeasuredMonitor } from './monitors.ts';
 import { rolledUntilMs } from './rollups.ts';
 import { runOn } from './sql.ts';
 import { tallySql, type TallyRow } from './statistics.ts';

@@ -2,6 +2,7 @@ import type { AuditObject } from '../core/audit/entry.ts';
 import type { Compared } from '../core/audit/field-changes.ts';
 import type { Channel } from '../core/channel.ts';
 import type { Monitor, MonitorSecrets } from '../core/monitor.ts';
+import { namedSettings } from '../core/named-settings.ts';
 import type { User } from './user-row.ts';
 
 /** The settings of a monitor as its own read shows them to a reader, by the names of the API. What that hides is hidden here too: a heartbeat's token lets anyone ping. */
@@ -9,21 +10,7 @@ export function monitorFields(monitor: Monitor, agentIds: readonly string[], sec
   const { heartbeat: { token, ...heartbeat } = {}, ...checkSpec } = monitor.checkSpec;
   return {
     fields: {
-      name: monitor.name,
-      type: monitor.type,
-      target: monitor.target,
-      interval_seconds: monitor.intervalSeconds,
-      timeout_ms: monitor.timeoutMs,
-      method: monitor.method,
-      expected_status: monitor.expectedStatus,
-      body_match: monitor.bodyMatch,
-      follow_redirects: monitor.followRedirects ? 1 : 0,
-      down_after_failures: monitor.downAfterFailures,
-      up_after_successes: monitor.upAfterSuccesses,
-      down_min_sources: monitor.downMinSources,
-      heartbeat_grace_seconds: monitor.heartbeatGraceSeconds,
-      sla_target: monitor.slaTarget,
-      enabled: monitor.enabled ? 1 : 0,
+      ...namedSettings(monitor),
       agent_sources: agentIds.toSorted(),
       check_spec: { ...checkSpec, heartbeat },
     },

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { secretsContext } from './monitors.ts';
+import { secretsContext } from './monitor-rows.ts';
 import { keyIdOf } from './secret-box.ts';
 import { totpContext } from './second-factor.ts';
 import { compareRing, SESSION_NAME } from './session-name.ts';

@@ -1,7 +1,8 @@
 import type { Inability } from '../../core/agent/capability.ts';
 import type { Monitor } from '../../core/monitor.ts';
+import { namedSettings } from '../../core/named-settings.ts';
 import { statusOf } from '../../core/state.ts';
-import type { ListedMonitor } from '../../models/monitors.ts';
+import type { ListedMonitor } from '../../models/monitor-rows.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
@@ -10,22 +11,8 @@ type Schemas = components['schemas'];
 export function presentMonitor(monitor: ListedMonitor): Schemas['Monitor'] {
   return {
     id: monitor.id,
-    name: monitor.name,
-    type: monitor.type,
-    target: monitor.target,
-    interval_seconds: monitor.intervalSeconds,
-    timeout_ms: monitor.timeoutMs,
-    method: monitor.method,
-    expected_status: monitor.expectedStatus,
-    body_match: monitor.bodyMatch,
-    follow_redirects: monitor.followRedirects ? 1 : 0,
-    down_after_failures: monitor.downAfterFailures,
-    up_after_successes: monitor.upAfterSuccesses,
-    down_min_sources: monitor.downMinSources,
-    heartbeat_grace_seconds: monitor.heartbeatGraceSeconds,
-    sla_target: monitor.slaTarget,
+    ...namedSettings(monitor),
     status: statusOf(monitor.state),
-    enabled: monitor.enabled ? 1 : 0,
     state_since: Math.floor(monitor.stateSinceMs / 1000),
     created_at: monitor.createdAt,
     updated_at: monitor.updatedAt,

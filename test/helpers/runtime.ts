@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import type { Monitor, MonitorSettings } from '../../core/monitor.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { listCheckRegions, registerSharedAgent, type Agent } from '../../models/agents.ts';
-import { createMonitor } from '../../models/monitors.ts';
+import { createMonitor } from '../../models/monitor-changes.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { createTenant } from '../../models/tenants.ts';
 import { openRuntime } from '../../workers/open-runtime.ts';

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { runOn } from '../../models/sql.ts';
-import { findMonitor, updateMonitor } from '../../models/monitors.ts';
+import { updateMonitor } from '../../models/monitor-changes.ts';
+import { findMonitor } from '../../models/monitors.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
 

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { assignMissingSources, deleteAgent } from '../../models/agents.ts';
 import { chooseDefaultSources } from '../../core/default-sources.ts';
-import { deleteMonitor, findMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitor-changes.ts';
+import { findMonitor } from '../../models/monitors.ts';
 import { noScheduleChange } from '../../core/schedule.ts';
 import { listOccupiedPhases } from '../../models/schedule.ts';
 import { openTestRuntime, SETTINGS, type TestRuntime } from '../helpers/runtime.ts';

@@ -5,7 +5,7 @@ import type { Monitor } from '../../core/monitor.ts';
 import type { Verdict } from '../../core/verdict.ts';
 import { createChannel, updateChannel } from '../../models/channels.ts';
 import { claimDeliveries } from '../../models/deliveries.ts';
-import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitors.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitor-changes.ts';
 import { inPoolTransaction } from '../../models/sql.ts';
 import { addToSummaries, countChangedMonitors, listNewestSummaries } from '../../models/storms.ts';
 import { createTenant } from '../../models/tenants.ts';

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { createChannel } from '../../models/channels.ts';
 import { listIncidents } from '../../models/history.ts';
-import { deleteMonitor, findMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitors.ts';
+import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../models/monitor-changes.ts';
+import { findMonitor } from '../../models/monitors.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';

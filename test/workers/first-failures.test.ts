@@ -4,7 +4,7 @@ import type { SeenAnswer } from '../../core/seen-failure.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { listIncidents } from '../../models/history.ts';
 import { listEvidence, type IncidentEvidence } from '../../models/incident-evidence.ts';
-import { pauseMonitor, resumeMonitor } from '../../models/monitors.ts';
+import { pauseMonitor, resumeMonitor } from '../../models/monitor-changes.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { findMonitor, updateMonitor } from '../../models/monitors.ts';
+import { updateMonitor } from '../../models/monitor-changes.ts';
+import { findMonitor } from '../../models/monitors.ts';
 import { markOffline, markOnline } from '../../models/agent-watch.ts';
 import type { Agent } from '../../models/agents.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';

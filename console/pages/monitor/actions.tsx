@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
 import { putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
+import { useDeed } from '../../parts/deed.ts';
 import { confirm } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
@@ -23,18 +23,14 @@ export function Actions(props: ActionsProps) {
 }
 
 function Buttons({ monitor, onAsked }: ActionsProps) {
-  const busy = useSignal<Action | null>(null);
+  const deed = useDeed();
+  const action = useSignal<Action | null>(null);
+  const busy = deed.isBusy.value ? action.value : null;
   const { id, name } = monitor;
   const isPaused = monitor.enabled === 0;
-  const act = async (what: Action, run: () => Promise<void>) => {
-    if (busy.value !== null) return;
-    busy.value = what;
-    try {
-      await run();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    busy.value = null;
+  const act = async (what: Action, work: () => Promise<void>) => {
+    if (!deed.isBusy.peek()) action.value = what;
+    await deed.run(work);
   };
   const isCheckable = !isPaused && monitor.type !== 'heartbeat' && monitor.target !== '';
   const check = () =>
@@ -66,17 +62,17 @@ function Buttons({ monitor, onAsked }: ActionsProps) {
   return (
     <>
       {isCheckable && (
-        <Button size="small" icon="retry" busy={busy.value === 'check'} onClick={() => void check()}>
+        <Button size="small" icon="retry" busy={busy === 'check'} onClick={() => void check()}>
           Check now
         </Button>
       )}
-      <Button size="small" icon={isPaused ? 'play' : 'pause'} busy={busy.value === 'toggle'} onClick={() => void toggle()}>
+      <Button size="small" icon={isPaused ? 'play' : 'pause'} busy={busy === 'toggle'} onClick={() => void toggle()}>
         {isPaused ? 'Resume' : 'Pause'}
       </Button>
       <ButtonLink size="small" icon="edit" href={edit}>
         Edit
       </ButtonLink>
-      <Button size="small" tone="danger" icon="trash" busy={busy.value === 'delete'} onClick={() => void remove()}>
+      <Button size="small" tone="danger" icon="trash" busy={busy === 'delete'} onClick={() => void remove()}>
         <span class="max-md:sr-only">Delete</span>
       </Button>
     </>

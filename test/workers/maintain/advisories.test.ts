@@ -3,7 +3,7 @@ import type { AdvisoryMessage } from '../../../core/domain/advisory-message.ts';
 import { storeCertificates } from '../../../models/certificates.ts';
 import { createChannel } from '../../../models/channels.ts';
 import { storeDomain } from '../../../models/domains.ts';
-import { pauseMonitor, updateMonitor } from '../../../models/monitors.ts';
+import { pauseMonitor, updateMonitor } from '../../../models/monitor-changes.ts';
 import { openKnownDomains } from '../../../probes/domain/known-domains.ts';
 import { domainStoreOf } from '../../../workers/domain-store.ts';
 import { adviseOfExpiries } from '../../../workers/maintain/advisories.ts';

@@ -5,7 +5,7 @@ import type { ReportMessage } from '../../../core/report/message.ts';
 import { dateOf } from '../../../core/report/periods.ts';
 import { createChannel, updateChannel } from '../../../models/channels.ts';
 import { insertTransitions } from '../../../models/history.ts';
-import { deleteMonitor } from '../../../models/monitors.ts';
+import { deleteMonitor } from '../../../models/monitor-changes.ts';
 import { listReports } from '../../../models/reports.ts';
 import { createTenant } from '../../../models/tenants.ts';
 import { makeReport, makeReports } from '../../../workers/maintain/reports.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { DAY_MS, HOUR_MS } from '../../../core/rollup-spans.ts';
-import { deleteMonitor } from '../../../models/monitors.ts';
+import { deleteMonitor } from '../../../models/monitor-changes.ts';
 import { createPartitions } from '../../../models/partitions.ts';
 import { rolledUntilMs } from '../../../models/rollups.ts';
 import { runOn } from '../../../models/sql.ts';

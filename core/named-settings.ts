@@ -1,0 +1,32 @@
+import type { Monitor } from './monitor.ts';
+
+type Named = Pick<
+  Monitor,
+  | 'name' | 'type' | 'target' | 'intervalSeconds' | 'timeoutMs' | 'method' | 'expectedStatus' | 'bodyMatch' | 'followRedirects' | 'downAfterFailures' | 'upAfterSuccesses'
+  | 'downMinSources' | 'heartbeatGraceSeconds' | 'slaTarget' | 'enabled'
+>;
+
+/** The settings of a monitor by the names of the API, as its answers and the audit log have them; without sources and `check_spec`. */
+export function namedSettings(monitor: Named) {
+  return {
+    name: monitor.name,
+    type: monitor.type,
+    target: monitor.target,
+    interval_seconds: monitor.intervalSeconds,
+    timeout_ms: monitor.timeoutMs,
+    method: monitor.method,
+    expected_status: monitor.expectedStatus,
+    body_match: monitor.bodyMatch,
+    follow_redirects: toFlag(monitor.followRedirects),
+    down_after_failures: monitor.downAfterFailures,
+    up_after_successes: monitor.upAfterSuccesses,
+    down_min_sources: monitor.downMinSources,
+    heartbeat_grace_seconds: monitor.heartbeatGraceSeconds,
+    sla_target: monitor.slaTarget,
+    enabled: toFlag(monitor.enabled),
+  };
+}
+
+function toFlag(isSet: boolean): 0 | 1 {
+  return isSet ? 1 : 0;
+}
