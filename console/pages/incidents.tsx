@@ -5,15 +5,16 @@ import { canWrite } from '../client/session-state.ts';
 import { useReload } from '../client/reload.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
+import { BackToNewest, FurtherBack } from '../parts/further-back.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Outdated } from '../parts/outdated.tsx';
 import { Page } from '../parts/page.tsx';
 import { useRowKeys } from '../parts/row-keys.ts';
 import { PATHS } from '../paths.ts';
 import type { PageProps } from '../page-props.ts';
-import { navigate, setQuery } from '../shell/router.ts';
+import { navigate } from '../shell/router.ts';
 import { IncidentFilters } from './incidents/filters.tsx';
-import { findIncidents, FIRST_COUNT, isNarrow, MOST, readFilter, type Filter, type Found, type Incident } from './incidents/questions.ts';
+import { findIncidents, isNarrow, readFilter, type Filter, type Found, type Incident } from './incidents/questions.ts';
 import { IncidentRow } from './incidents/row.tsx';
 
 /** All incidents: what is open first, then what was, day by day. */
@@ -46,13 +47,7 @@ function Listing({ found, filter, isBusy }: { found: Found; filter: Filter; isBu
   if (open.length + resolved.length === 0) return <Nothing isNarrow={isNarrow(filter)} />;
   return (
     <div ref={list} class="flex flex-col gap-6">
-      {filter.cursor !== '' && (
-        <div>
-          <Button size="small" onClick={() => setQuery({ cursor: '', count: '' })}>
-            Back to the newest
-          </Button>
-        </div>
-      )}
+      <BackToNewest cursor={filter.cursor} />
       {open.length > 0 && <Group title="Open" incidents={open} />}
       {hasMoreOpen && (
         <p class="text-sm text-soft">
@@ -65,19 +60,7 @@ function Listing({ found, filter, isBusy }: { found: Found; filter: Filter; isBu
       {groupByDay(resolved).map(({ day, incidents }) => (
         <Group key={day} title={day} incidents={incidents} />
       ))}
-      {next !== null && (
-        <div class="flex justify-center">
-          {filter.count < MOST ? (
-            <Button busy={isBusy} onClick={() => setQuery({ count: String(Math.min(MOST, Math.max(FIRST_COUNT, filter.count) * 2)) })}>
-              Show more
-            </Button>
-          ) : (
-            <Button busy={isBusy} onClick={() => setQuery({ cursor: next })}>
-              Go further back
-            </Button>
-          )}
-        </div>
-      )}
+      <FurtherBack next={next} count={filter.count} isBusy={isBusy} />
     </div>
   );
 }

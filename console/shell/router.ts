@@ -45,11 +45,11 @@ export function navigate(to: string, { replace = false }: { replace?: boolean } 
   address.value = to;
 }
 
-/** Changes the query of the page one is on, without a step in the history; empty values are left out. */
-export function setQuery(change: Readonly<Record<string, string>>): void {
+/** Changes the query of the page one is on, without a step in the history unless that is wanted; empty values are left out. */
+export function setQuery(change: Readonly<Record<string, string>>, { isStep = false }: { isStep?: boolean } = {}): void {
   const query = new URLSearchParams(Object.entries({ ...place.value.query, ...change }).filter(([, value]) => value !== ''));
   const text = query.toString();
-  navigate(place.value.path + (text === '' ? '' : `?${text}`), { replace: true });
+  navigate(place.value.path + (text === '' ? '' : `?${text}`), { replace: !isStep });
 }
 
 /** Lets links to pages of the console lead there without loading anew; all others are the browser's. */

@@ -6,6 +6,7 @@ import { canWrite } from '../../client/session-state.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { SelectField } from '../../parts/field.tsx';
+import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/further-back.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Outdated } from '../../parts/outdated.tsx';
 import { Table } from '../../parts/table.tsx';
@@ -20,9 +21,6 @@ type Delivery = Schemas['Delivery'];
 /** `next` is the cursor of what is older; null = nothing is. */
 type Found = { deliveries: readonly Delivery[]; next: string | null };
 
-const FIRST_COUNT = 50;
-/** So many are shown at once; after that one goes back in time. */
-const MOST = 800;
 const OUTCOME_CHOICES = [{ value: '', label: 'Any outcome' }, ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label }))];
 const EVENT_CHOICES = [{ value: '', label: 'Any event' }, ...Object.entries(EVENTS).map(([value, label]) => ({ value, label }))];
 
@@ -33,19 +31,18 @@ const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
 export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
   const outcome = query['outcome'] ?? '';
   const event = query['event'] ?? '';
-  const cursor = query['cursor'] ?? '';
+  const { cursor, count } = readPaging(query);
   const isReplaying = useSignal(false);
-  const count = useSignal(FIRST_COUNT);
   const load = useLoad<Found>(
     async (signal) => {
       const { answer, next } = await api.page('/channels/{id}/deliveries', {
         path: { id: channel.id },
-        query: { limit: count.value, ...(cursor !== '' && { cursor }), ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }), ...(event in EVENTS && { event: event as DeliveryEvent }) },
+        query: { limit: count, ...(cursor !== '' && { cursor }), ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }), ...(event in EVENTS && { event: event as DeliveryEvent }) },
         signal,
       });
       return { deliveries: answer.deliveries, next };
     },
-    [channel.id, outcome, event, cursor, count.value],
+    [channel.id, outcome, event, cursor, count],
   );
   const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
   useReload(load, ['incident', 'channel', 'agent']);
@@ -55,8 +52,8 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   return (
     <>
       <div class="mb-4 flex flex-wrap items-center gap-2">
-        <SelectField label="Outcome" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ outcome: value, cursor: '' })} />
-        <SelectField label="Event" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ event: value, cursor: '' })} />
+        <SelectField label="Outcome" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={OUTCOME_CHOICES} value={outcome} onValue={(value) => setQuery({ ...FROM_THE_NEWEST, outcome: value })} />
+        <SelectField label="Event" hideLabel class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto" options={EVENT_CHOICES} value={event} onValue={(value) => setQuery({ ...FROM_THE_NEWEST, event: value })} />
         {canWrite() && channel.status === 'connected' && channel.enabled && (
           <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
             Send what failed again
@@ -64,19 +61,19 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
         )}
       </div>
       <Outdated load={load} />
-      <Loaded load={load}>{(found) => <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} cursor={cursor} onMore={() => (count.value = Math.min(MOST, count.value * 4))} isAll={count.value === MOST} />}</Loaded>
+      <Loaded load={load}>{(found) => <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} paging={{ cursor, count }} />}</Loaded>
       {opened !== '' && <DeliveryDialog key={opened} id={opened} channel={channel} onClose={() => setQuery({ delivery: '' })} onChanged={load.reload} />}
       {isReplaying.value && <ReplayDialog channelId={channel.id} onClose={() => (isReplaying.value = false)} onDone={load.reload} />}
     </>
   );
 }
 
-type ListingProps = { found: Found; load: Load<Found>; isFiltered: boolean; cursor: string; onMore: () => void; isAll: boolean };
+type ListingProps = { found: Found; load: Load<Found>; isFiltered: boolean; paging: Paging };
 
-function Listing({ found: { deliveries, next }, load, isFiltered, cursor, onMore, isAll }: ListingProps) {
+function Listing({ found: { deliveries, next }, load, isFiltered, paging }: ListingProps) {
   if (deliveries.length === 0) {
     return isFiltered ? (
-      <Empty icon="search" title="No delivery matches" action={<Button onClick={() => setQuery({ outcome: '', event: '', cursor: '' })}>Show all</Button>}>
+      <Empty icon="search" title="No delivery matches" action={<Button onClick={() => setQuery({ ...FROM_THE_NEWEST, outcome: '', event: '' })}>Show all</Button>}>
         None of the last 30 days is what you are looking for.
       </Empty>
     ) : (
@@ -88,11 +85,7 @@ function Listing({ found: { deliveries, next }, load, isFiltered, cursor, onMore
   const names = new Map((monitors.value ?? []).map(({ id, name }) => [id, name]));
   return (
     <>
-      {cursor !== '' && (
-        <Button size="small" class="mb-4" onClick={() => setQuery({ cursor: '' })}>
-          Back to the newest
-        </Button>
-      )}
+      <BackToNewest cursor={paging.cursor} />
       <Table
         caption="Deliveries, the newest first"
         rows={deliveries}
@@ -105,19 +98,7 @@ function Listing({ found: { deliveries, next }, load, isFiltered, cursor, onMore
           { head: 'When', cell: ({ created_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
         ]}
       />
-      {next !== null && (
-        <div class="mt-4 flex justify-center">
-          {isAll ? (
-            <Button busy={load.isBusy.value} onClick={() => setQuery({ cursor: next })}>
-              Go further back
-            </Button>
-          ) : (
-            <Button busy={load.isBusy.value} onClick={onMore}>
-              Show more
-            </Button>
-          )}
-        </div>
-      )}
+      <FurtherBack next={next} count={paging.count} isBusy={load.isBusy.value} />
     </>
   );
 }

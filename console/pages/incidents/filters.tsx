@@ -3,6 +3,7 @@ import { monitors } from '../../client/live.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { SelectField } from '../../parts/field.tsx';
+import { FROM_THE_NEWEST } from '../../parts/further-back.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { MonitorDialog } from '../channels/monitor-choice.tsx';
 import { PERIODS, type Filter } from './questions.ts';
@@ -22,7 +23,7 @@ const WHEN = [{ value: '', label: 'Any time' }, ...Object.entries(PERIODS).map((
 /** Narrows the list; all of it stands in the address. */
 export function IncidentFilters({ filter }: { filter: Filter }) {
   const isChoosing = useSignal(false);
-  const change = (part: Readonly<Record<string, string>>) => setQuery({ count: '', cursor: '', ...part });
+  const change = (part: Readonly<Record<string, string>>) => setQuery({ ...FROM_THE_NEWEST, ...part });
   const monitor = (monitors.value ?? []).find(({ id }) => id === filter.monitorId);
   return (
     <div class="mb-4 flex flex-wrap items-center gap-2" role="search" aria-label="Incidents">

@@ -1,16 +1,13 @@
 import { api, type Schemas } from '../../client/api.ts';
+import { MOST, readPaging, type Paging } from '../../parts/further-back.tsx';
 
 export type Incident = Schemas['Incident'];
 
 /** What is looked for, as it stands in the address; texts are empty where nothing is asked. */
-export type Filter = { status: string; acknowledged: string; monitorId: string; period: string; cursor: string; count: number };
+export type Filter = { status: string; acknowledged: string; monitorId: string; period: string } & Paging;
 
 /** What was found: `next` is the cursor of what is older; null = nothing is. `hasMoreOpen` = of what is open only the newest are here. */
 export type Found = { open: readonly Incident[]; resolved: readonly Incident[]; next: string | null; hasMoreOpen: boolean };
-
-/** How many are shown at first, and at most; after that one goes back in time. */
-export const FIRST_COUNT = 50;
-export const MOST = 800;
 
 /** The periods that one can look back, with their seconds. */
 export const PERIODS: Readonly<Record<string, { label: string; seconds: number }>> = {
@@ -29,15 +26,8 @@ export function readFilter(query: Readonly<Record<string, string>>): Filter {
     acknowledged: query['acknowledged'] ?? '',
     monitorId: query['monitor_id'] ?? '',
     period: query['period'] ?? '',
-    cursor: query['cursor'] ?? '',
-    count: readCount(query),
+    ...readPaging(query),
   };
-}
-
-/** How many are to be shown, by an address. */
-export function readCount(query: Readonly<Record<string, string>>): number {
-  const count = Number(query['count'] ?? FIRST_COUNT);
-  return Number.isInteger(count) ? Math.min(MOST, Math.max(1, count)) : FIRST_COUNT;
 }
 
 /** Whether anything is left out by it. */

@@ -3,11 +3,12 @@ import type { PageProps } from '../../page-props.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { SelectField } from '../../parts/field.tsx';
+import { BackToNewest, FROM_THE_NEWEST, FurtherBack } from '../../parts/further-back.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Outdated } from '../../parts/outdated.tsx';
 import { Section } from '../../parts/page.tsx';
 import { navigate, setQuery } from '../../shell/router.ts';
-import { FIRST_COUNT, MOST, PERIODS } from '../incidents/questions.ts';
+import { PERIODS } from '../incidents/questions.ts';
 import { findEntries, readFilter, type Entry, type Filter, type Found } from './audit/questions.ts';
 import { AuditRow } from './audit/row.tsx';
 import { KINDS } from './audit/words.ts';
@@ -31,7 +32,7 @@ export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
 }
 
 function Filters({ filter: { kind, object, actor, period }, entries }: { filter: Filter; entries: readonly Entry[] }) {
-  const change = (part: Readonly<Record<string, string>>) => setQuery({ count: '', until: '', ...part });
+  const change = (part: Readonly<Record<string, string>>) => setQuery({ ...FROM_THE_NEWEST, ...part });
   const thing = entries.find((entry) => entry.object.id === object)?.object.name ?? 'one thing';
   const person = entries.find((entry) => entry.actor.id === actor)?.actor.name ?? 'one person or token';
   return (
@@ -52,36 +53,24 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
   );
 }
 
-function Listing({ found: { entries, hasMore, known }, filter, isBusy }: { found: Found; filter: Filter; isBusy: boolean }) {
+function Listing({ found: { entries, next, known }, filter, isBusy }: { found: Found; filter: Filter; isBusy: boolean }) {
   const opened = useSignal<string | null>(null);
-  const oldest = entries.at(-1);
-  if (oldest === undefined) {
+  if (entries.length === 0) {
     return (
       <Empty icon="search" title="No change matches" action={<Button onClick={() => navigate('/settings/audit-log')}>Show all</Button>}>
         Nothing of the last 400 days is what you are looking for.
       </Empty>
     );
   }
-  const older: Readonly<Record<string, string>> = filter.count < MOST ? { count: String(Math.min(MOST, Math.max(FIRST_COUNT, filter.count) * 2)) } : { count: '', until: String(oldest.at) };
   return (
     <>
-      {filter.until !== '' && (
-        <Button size="small" class="mb-3" onClick={() => setQuery({ until: '', count: '' })}>
-          Back to the newest
-        </Button>
-      )}
+      <BackToNewest cursor={filter.cursor} />
       <ul aria-label="Changes" class="overflow-hidden rounded-xl border border-line bg-surface">
         {entries.map((entry) => (
           <AuditRow key={entry.id} entry={entry} known={known} isOpen={opened.value === entry.id} onToggle={() => (opened.value = opened.value === entry.id ? null : entry.id)} />
         ))}
       </ul>
-      {hasMore && (
-        <div class="mt-4 flex justify-center">
-          <Button busy={isBusy} onClick={() => setQuery(older)}>
-            Older
-          </Button>
-        </div>
-      )}
+      <FurtherBack next={next} count={filter.count} isBusy={isBusy} />
     </>
   );
 }
