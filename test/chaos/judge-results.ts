@@ -19,11 +19,13 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
   const askedBy = Map.groupBy(facts.asked, ({ index }) => index);
   const found: Found[] = [];
   const figures = { requests: 0, 'of them with results that may be lost': 0, results: facts.record.results.length };
-  for (const { index, intervalSeconds } of facts.scripts) {
+  for (const { index, intervalSeconds, failure } of facts.scripts) {
     const monitorId = facts.monitorIds[index] ?? '';
     const results = byMonitor.get(monitorId) ?? [];
-    const asked = (askedBy.get(index) ?? []).map(({ atMs }) => atMs).filter((atMs) => atMs >= facts.beganAtMs && atMs < facts.quiet.toMs);
-    const toBeThere = asked.filter((atMs) => !lossy.some((span) => isIn(span, atMs)));
+    const asked = (askedBy.get(index) ?? []).filter(({ atMs }) => atMs >= facts.beganAtMs && atMs < facts.quiet.toMs);
+    // Who says nothing is waited for until the timeout, just below the interval: only then there is a result, which is in hand as long as others.
+    const measuredIn = (met: string) => (failure === 'hang' && met === 'down' ? intervalSeconds * 1000 : 0);
+    const toBeThere = asked.filter(({ atMs, met }) => !lossy.some(({ fromMs, toMs }) => isIn({ fromMs: fromMs - measuredIn(met), toMs }, atMs))).map(({ atMs }) => atMs);
     figures.requests += asked.length;
     figures['of them with results that may be lost'] += asked.length - toBeThere.length;
     for (const atMs of withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs)) {

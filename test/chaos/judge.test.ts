@@ -148,6 +148,16 @@ test('what a slow machine brings about as well says nothing of the service, what
   }
 });
 
+test('what was measured of a target that says nothing is in hand an interval longer, and may be lost with an emptied Redis', (t) => {
+  const ofHanging = (atS: number): Facts => {
+    const run = withRecord(({ results }) => ({ results: results.filter(({ dueAtMs }) => dueAtMs !== at(atS)) }));
+    return { ...run, scripts: [{ ...SCRIPT, failure: 'hang' }], suffered: suffered({ kind: 'redis-flush', forMs: 0 }, 37, 37) };
+  };
+  t.deepEqual(findingsOf(ofHanging(30)), []);
+  t.deepEqual(findingsOf(ofHanging(27)), ['results lost']);
+  t.deepEqual(findingsOf({ ...ofHanging(30), scripts: [SCRIPT] }), ['results lost']);
+});
+
 test('an outage that was over before we could see again is excused, one that lasted longer is not', (t) => {
   const untold = WRONG['outages missed'].run();
   t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 18, 38) }), []);
