@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, CDPSession, Page } from 'playwright-core';
+import { prepareConsole } from '../cli/console-build.ts';
 import { DAY_MS } from '../core/rollup-spans.ts';
 import { createIdSource } from '../models/ids.ts';
 import { runWith } from '../models/sql.ts';
@@ -59,6 +60,8 @@ type Way = { url: string; cookie: { name: string; value: string; url: string }; 
 
 /** What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it scrolls while monitors change. */
 export async function consolePage({ isQuick, report, withStand }: BenchContext): Promise<void> {
+  // What is measured is what the sources say now.
+  await prepareConsole((text) => report.figure(text));
   await withStand(async (stand) => {
     const ending = { teardown: (end: () => Promise<unknown>) => stand.defer(end) } as Ending;
     const installation = await startInstallation(stand, 'postgres');

@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { forgetAsked } from './client/asked.ts';
 import { askEarly } from './client/live.ts';
 import { loadSession } from './client/session.ts';
 import { PAGES } from './routes.ts';
@@ -19,8 +20,10 @@ if (wanted !== undefined) {
   preload(wanted);
   askEarly();
 }
+const known = loadSession();
+forgetAsked();
 try {
-  await loadSession();
+  await known;
   render(<App />, root);
 } catch (error) {
   render(<ServiceAway error={error} />, root);

@@ -10,7 +10,7 @@ const FIRST_PAGES = ['pages/sign-in.tsx', 'pages/overview.tsx'];
 /** The files that a first visit loads: the page, its styles, everything that it imports at once, and the pages that it shows first. */
 export async function listFirstLoad(folder: string, files: readonly FileSize[]): Promise<FileSize[]> {
   const manifest: Record<string, Chunk> = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
-  const wanted = new Set(['index.html', 'theme.js', 'favicon.svg']);
+  const wanted = new Set(['index.html', 'early.js', 'favicon.svg']);
   const visit = (name: string): void => {
     const chunk = manifest[name];
     if (chunk === undefined || wanted.has(chunk.file)) return;

@@ -1,3 +1,4 @@
+import { takeAsked } from './asked.ts';
 import { Failure } from './failure.ts';
 import { nextCursor, type Page } from './pages.ts';
 import { csrfToken, endSession } from './session-state.ts';
@@ -32,7 +33,7 @@ export async function requestPage<T>(method: string, path: string, { query, body
 /** An answer with all of its body: a connection can break in between as well. */
 async function reach(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
   try {
-    const response = await fetch(url, init);
+    const response = await ((init.method === 'GET' ? takeAsked(url) : undefined) ?? fetch(url, init));
     return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;

@@ -4,7 +4,7 @@ import { request } from '../client/request.ts';
 /** As the system has it, or as chosen. */
 export type Theme = 'system' | 'light' | 'dark';
 
-/** The name under which theme.js looks for it before anything is painted. */
+/** The name under which early.js looks for it before anything is painted. */
 const KEY = 'theme';
 
 /** The theme in force. */

@@ -23,7 +23,7 @@ async function serve(t: ExecutionContext, { isBuilt = true } = {}): Promise<Ask>
   const folder = join(await temporaryFolder(t), 'dist');
   if (isBuilt) {
     await mkdir(join(folder, 'assets'), { recursive: true });
-    const files = { 'index.html': INDEX, 'theme.js': '1', 'assets/main-abc.js': 'console.log(1)'.repeat(50), 'paths.json': '["/","/monitors/:id"]', 'manifest.json': '{}', stamp: 'x' };
+    const files = { 'index.html': INDEX, 'early.js': '1', 'assets/main-abc.js': 'console.log(1)'.repeat(50), 'paths.json': '["/","/monitors/:id"]', 'manifest.json': '{}', stamp: 'x' };
     for (const [name, text] of Object.entries(files)) {
       await writeFile(join(folder, name), text);
       if (name.startsWith('assets/')) await Promise.all([writeFile(join(folder, `${name}.br`), brotliCompressSync(text)), writeFile(join(folder, `${name}.gz`), gzipSync(text))]);
@@ -77,7 +77,7 @@ test('files come in the shortest form that is taken, those with a hash in their 
     t.is(again.status, 304);
     t.is(again.body.length, 0);
   }
-  t.is((await ask('/theme.js')).headers['cache-control'], 'no-cache');
+  t.is((await ask('/early.js')).headers['cache-control'], 'no-cache');
   const { headers, body } = await ask('/', {}, 'HEAD');
   t.is(headers['content-length'], String(INDEX.length));
   t.is(body.length, 0);

@@ -1,0 +1,16 @@
+declare global {
+  /** Answers that `early.js` asked for before the console was there, by their addresses. */
+  var spotcheckAsked: Map<string, Promise<Response>> | undefined;
+}
+
+/** The answer to what was asked for before the console was there; undefined where it was not, or somebody has taken it. */
+export function takeAsked(url: string): Promise<Response> | undefined {
+  const answer = globalThis.spotcheckAsked?.get(url);
+  globalThis.spotcheckAsked?.delete(url);
+  return answer;
+}
+
+/** Leaves all of it: what nobody took at once is soon too old. */
+export function forgetAsked(): void {
+  globalThis.spotcheckAsked = undefined;
+}

@@ -1,0 +1,17 @@
+// Runs before anything is painted: a chosen theme that differs from the system's must not flash.
+try {
+  const theme = localStorage.getItem('theme');
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+} catch {
+  // Without storage the system decides.
+}
+
+// What the console asks for first is on its way while its own parts still are; `client/asked.ts` takes it.
+globalThis.spotcheckAsked = new Map(
+  ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'].map((url) => {
+    const answer = fetch(url, { headers: { Accept: 'application/json' } });
+    // Who takes it hears of a failure; where nobody does, nobody need.
+    answer.catch(() => undefined);
+    return [url, answer];
+  }),
+);
