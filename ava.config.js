@@ -1,11 +1,18 @@
-// What takes longest begins first: at the end nobody waits for one long file.
-// The first are single files that take a minute and more; those of `core`, half a second each, fill up the end.
+import { basename } from 'node:path';
+
+// What takes longest begins first: at the end nobody waits for one long file. First single files that take a minute and more, then whatever starts programs and
+// browsers, of all kinds in turn, for many of a kind at once would want the same at the same time; those of `core`, half a second each, fill up the end.
 const LONGEST_FIRST = [
-  '/test/e2e/failures-kill', '/test/e2e/start-up', '/test/e2e/failures-', '/test/fuzz/requests', '/test/e2e/', '/test/chaos/', '/test/cli/', '/test/console/', '/test/attackers/',
-  '/test/fuzz/', '/test/queues/', '/test/tools/', '/test/workers/', '/test/api/', '/test/models/', '/test/probes/', '/test/agent/',
-  '/test/notifications/', '/test/net/', '/test/',
+  ['/test/e2e/failures-kill'],
+  ['/test/e2e/start-up', '/test/console/barriers'],
+  ['/test/e2e/failures-', '/test/fuzz/requests'],
+  ['/test/e2e/', '/test/chaos/', '/test/cli/', '/test/console/', '/test/attackers/', '/test/fuzz/', '/test/queues/', '/test/tools/'],
+  ['/test/workers/', '/test/api/', '/test/models/'],
+  ['/test/probes/', '/test/agent/', '/test/notifications/', '/test/net/'],
+  ['/test/'],
 ];
-const placeOf = (path) => LONGEST_FIRST.findIndex((folder) => path.includes(folder));
+const placeOf = (path) => LONGEST_FIRST.findIndex((parts) => parts.some((part) => path.includes(part)));
+const compareTexts = (a, b) => (a < b ? -1 : Number(a > b));
 
 // Tests are TypeScript that Node runs as it is; each file is a process of its own.
 export default {
@@ -15,5 +22,5 @@ export default {
   require: ['./test/helpers/no-source-maps.ts', './test/helpers/end-with-tests.ts'],
   // Of silence in the whole run, in which several long tests may be under way.
   timeout: '240s',
-  sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || (a < b ? -1 : 1),
+  sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || compareTexts(basename(a), basename(b)) || compareTexts(a, b),
 };

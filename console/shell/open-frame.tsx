@@ -4,8 +4,9 @@ import { Mark } from './mark.tsx';
 /** The frame of pages for those who are not signed in. */
 export function OpenFrame({ title, lead, children }: { title: string; lead?: ComponentChildren; children: ComponentChildren }) {
   return (
-    <main class="grid h-full place-items-center overflow-y-auto px-4 py-8">
-      <div class="w-full max-w-[22rem] md:-mt-16">
+    // From the top, for what is centred moves with all that comes to stand below it.
+    <main class="grid h-full content-start justify-items-center overflow-y-auto px-4 pb-8 pt-[max(2rem,16vh)]">
+      <div class="w-full max-w-[22rem]">
         <div class="mb-7 flex items-center gap-2.5">
           <Mark class="size-8" />
           <span class="heading text-lg">Spotcheck</span>

@@ -10,6 +10,7 @@ import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { startInstallation } from '../helpers/own-agent.ts';
 import { newDataDir, newPreparedDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
 import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { testServers } from '../helpers/test-servers.ts';
@@ -147,4 +148,38 @@ test('a server restored from a backup of nine days ago, without its queues: sche
   t.is((await call('GET', `/monitors/${id}`)).json['status'], 'up');
   t.is((await call('GET', `/monitors/${job}`)).json['status'], 'up');
   t.is(await program.stop(), 0, program.output());
+});
+
+test("a customer's agent goes on with what a backup knows: what it was told and has said since is gone, and neither confuses it nor what it says next", async (t) => {
+  const target = await startGuardedTarget(t);
+  const receiver = await startReceiver(t);
+  const installation = await startInstallation(t, { NODE_EXTRA_CA_CERTS: receiver.caFile });
+  const agent = await installation.startAgent('office');
+  const call: ApiClient = (...request) => installation.service.call(...request);
+  const settings = { target: target.url, interval_seconds: 1, down_after_failures: 1, agent_sources: [agent.id], check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } } };
+  const up = nextEvent(receiver, 'monitor.up');
+  await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
+  const id = String((await call('POST', '/monitors', { name: 'Shop', ...settings })).json['id']);
+  await up;
+  await installation.service.program.stop();
+  const backup = await restoreInto(t, installation.databaseUrl);
+
+  await installation.restart();
+  await call('PATCH', `/monitors/${id}`, { interval_seconds: 3600, check_spec: { request: { preserveSecretHeaders: true } } });
+  const other = await startGuardedTarget(t);
+  const since = String((await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url })).json['id']);
+  await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up', { timeoutMs: 60_000 });
+  await installation.service.program.stop('SIGKILL');
+
+  const before = told(receiver).length;
+  await installation.restart({ DATABASE_URL: backup });
+  const restoredAt = Date.now() / 1000;
+  await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt, { timeoutMs: 60_000 });
+  t.is((await call('GET', `/monitors/${since}`)).status, 404);
+  const { hits } = other;
+  const down = nextEvent(receiver, 'monitor.down');
+  target.status = 503;
+  await down;
+  t.true(other.hits <= hits + 1, 'what the backup does not know is checked no more');
+  t.deepEqual(told(receiver).slice(before).map(([event]) => event), ['monitor.down'], 'nothing is told but what is new');
 });
