@@ -28,7 +28,7 @@ export function createCheck({ probe, search, watchStalls, selfCheck, now, onCras
     if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
     try {
       const { result: observation, ownTime } = await watchStalls(() => probe(target));
-      const measured = discountStall(judgeObservation({ target, observation, search }), ownTime);
+      const measured = discountStall(judgeObservation({ target, observation, search }), observation, ownTime);
       const judgement = selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
       const isFailure = judgement.verdict === 'down' || judgement.verdict === 'degraded';
       return { monitorId, startedAtMs, observation, judgement, answer: isFailure ? seenAnswerOf({ target, observation }) : null };

@@ -2,6 +2,7 @@ import dns from 'node:dns';
 import type { LookupAddress } from 'node:dns';
 import net from 'node:net';
 import { isPublicAddress } from './address-guard.ts';
+import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure } from './failure.ts';
 import type { Failure } from './failure.ts';
 
@@ -28,9 +29,9 @@ export function resolveHost(host: string, { deadlineMs, ...guard }: Guard & { de
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     // A look-up cannot be called off: one that outlasts the deadline ends unheard.
-    const timer = setTimeout(() => resolve({ outcome: 'failed', ...timeoutFailure('lookup') }), deadlineMs);
+    const callOff = startDeadline(deadlineMs, () => resolve({ outcome: 'failed', ...timeoutFailure('lookup') }));
     dns.lookup(host, { all: true }, (error, addresses) => {
-      clearTimeout(timer);
+      callOff();
       const failure = error && failureOf(error, 'lookup');
       const allowed = error ? [] : addresses.filter(({ address }) => !isRefusedAddress(address, guard));
       if (failure) resolve({ outcome: 'failed', ...failure });

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { explainVerification, fetchCertificate, isVerificationError, readCertificate } from './certificate.ts';
 import type { Certificate } from './certificate.ts';
+import { startDeadline } from './deadline.ts';
 import { connect, createDestinations } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { BLOCKED, BODY_FAILURES, failureOf, isUnsendable, NEVER_FINAL, timeoutFailure, UNSENDABLE } from './failure.ts';
@@ -80,7 +81,7 @@ class RunningExchange {
   readonly #resolve: Settlement['resolve'];
   readonly #reject: Settlement['reject'];
   readonly #timeline: Timeline;
-  #timer: NodeJS.Timeout | undefined;
+  #callOffDeadline: () => void = () => {};
   #isSettled = false;
   #certificate: Certificate | null = null;
   /** Ends whatever is still open when the deadline passes. */
@@ -108,7 +109,7 @@ class RunningExchange {
       return this.#fail(UNSENDABLE);
     }
     this.#abandon = () => clientRequest.destroy();
-    this.#timer = setTimeout(() => this.#passDeadline(), deadlineMs);
+    this.#callOffDeadline = startDeadline(deadlineMs, () => this.#passDeadline());
     clientRequest.once('socket', (socket) => this.#timeline.watch(socket, destination.isNamed));
     clientRequest.once('response', (response) => this.#receive(response));
     // A 101 is an answer like any other; the protocol that it opens is not spoken, so that it has no body.
@@ -187,7 +188,7 @@ class RunningExchange {
     const failure = failureOf(error, this.#timeline.step());
     if (failure === null) {
       this.#isSettled = true;
-      clearTimeout(this.#timer);
+      this.#callOffDeadline();
       this.#reject(error);
     } else if (isVerificationError(clientRequest.socket)) {
       void this.#explain(failure, destination);
@@ -226,7 +227,7 @@ class RunningExchange {
   #settle(outcome: Outcome): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    clearTimeout(this.#timer);
+    this.#callOffDeadline();
     this.#resolve({
       ...outcome,
       durationMs: this.#timeline.elapsedMs(),

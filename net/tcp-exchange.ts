@@ -1,5 +1,6 @@
 import net from 'node:net';
 import type { Socket } from 'node:net';
+import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { guardedLookup } from './guarded-lookup.ts';
@@ -49,7 +50,7 @@ class RunningExchange {
   readonly #socket: Socket;
   readonly #timeline: Timeline;
   readonly #settle: Settle;
-  #timer: NodeJS.Timeout | undefined;
+  #callOffDeadline: () => void = () => {};
   #latencyMs: number | null = null;
   #hasArrived = false;
 
@@ -61,7 +62,7 @@ class RunningExchange {
   }
 
   start(): void {
-    this.#timer = setTimeout(() => this.#end('deadline'), this.#request.deadlineMs);
+    this.#callOffDeadline = startDeadline(this.#request.deadlineMs, () => this.#end('deadline'));
     // What happens after the end is nobody's concern, but an error without a listener would be the process's.
     this.#socket.on('error', (error) => this.#lose(error));
     this.#socket.once('connect', () => this.#begin());
@@ -118,7 +119,7 @@ class RunningExchange {
 
   /** Only the first settlement counts, so that this may come more than once. */
   #close(): void {
-    clearTimeout(this.#timer);
+    this.#callOffDeadline();
     this.#socket.destroy();
   }
 }

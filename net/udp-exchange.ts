@@ -1,5 +1,6 @@
 import dgram from 'node:dgram';
 import type { LookupAddress } from 'node:dns';
+import { startDeadline } from './deadline.ts';
 import { failureOf } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { resolveHost } from './host-address.ts';
@@ -49,14 +50,14 @@ function ask({ address, family }: LookupAddress, { port, payload, deadlineMs }: 
   return new Promise((resolve) => {
     const socket = dgram.createSocket(family === 6 ? 'udp6' : 'udp4');
     const finish = (answer: Answer): void => {
-      clearTimeout(timer);
+      callOff();
       for (const event of ['connect', 'message', 'error']) socket.removeAllListeners(event);
       // An error after the end would be the process's without a listener.
       socket.on('error', () => {});
       socket.close();
       resolve(answer);
     };
-    const timer = setTimeout(() => finish(SILENT), deadlineMs);
+    const callOff = startDeadline(deadlineMs, () => finish(SILENT));
     let sentAt = 0;
     socket.on('error', (error) => finish({ outcome: 'lost', error }));
     socket.on('message', (reply) => finish({ outcome: 'replied', reply, roundTripMs: performance.now() - sentAt }));

@@ -1,6 +1,7 @@
 import type { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsAnswers } from '../../core/dns/observation.ts';
 import type { DnsRecordType } from '../../core/dns/records.ts';
+import { startDeadline } from '../../net/deadline.ts';
 import { ask } from './ask.ts';
 import type { ResolverPool } from './resolver-pool.ts';
 
@@ -28,7 +29,7 @@ class RunningInquiry {
   readonly #answers = new Map<DnsRecordType, DnsAnswer>();
   /** Types without a final answer: how many rounds have not yet failed for each. */
   readonly #open: Map<DnsRecordType, number>;
-  #deadline: NodeJS.Timeout | undefined;
+  #callOffDeadline: () => void = () => {};
   #repetition: NodeJS.Timeout | undefined;
 
   constructor(inquiry: DnsInquiry, settle: Settle) {
@@ -40,7 +41,7 @@ class RunningInquiry {
   start(): void {
     const { deadlineMs } = this.#inquiry;
     this.#askNext();
-    this.#deadline = setTimeout(() => this.#finish(), deadlineMs);
+    this.#callOffDeadline = startDeadline(deadlineMs, () => this.#finish());
     this.#repeatAfter(Math.min(deadlineMs / 4, MAX_FIRST_PAUSE_MS));
   }
 
@@ -93,7 +94,7 @@ class RunningInquiry {
   }
 
   #stop(): void {
-    clearTimeout(this.#deadline);
+    this.#callOffDeadline();
     clearTimeout(this.#repetition);
     this.#open.clear();
     for (const resolver of this.#resolvers.splice(0)) this.#inquiry.resolvers.giveBack(resolver);

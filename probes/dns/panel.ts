@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsOpinion } from '../../core/dns/observation.ts';
+import { startDeadline } from '../../net/deadline.ts';
 import { ask } from './ask.ts';
 import type { DnsQuestion } from './inquiry.ts';
 
@@ -25,9 +26,9 @@ export function createPanel(addresses: readonly string[]): Panel {
   });
   return {
     async ask({ name, types, deadlineMs }) {
-      let timer: NodeJS.Timeout | undefined;
+      let callOff = (): void => {};
       const deadline = new Promise<DnsAnswer>((resolve) => {
-        timer = setTimeout(() => resolve(TIMED_OUT), deadlineMs);
+        callOff = startDeadline(deadlineMs, () => resolve(TIMED_OUT));
       });
       const opinions = members.map(async ({ address, resolver }) => {
         const answers = types.map(async (type) => [type, await Promise.race([ask(resolver, { name, type }), deadline])] as const);
@@ -36,7 +37,7 @@ export function createPanel(addresses: readonly string[]): Panel {
       try {
         return await Promise.all(opinions);
       } finally {
-        clearTimeout(timer);
+        callOff();
       }
     },
     close() {

@@ -1,3 +1,4 @@
+import { startDeadline } from '../../net/deadline.ts';
 import { failureOf } from '../../net/failure.ts';
 import { gapMs } from './echo-means.ts';
 import type { EchoOutcome, EchoRound } from './echo-means.ts';
@@ -21,7 +22,7 @@ class SocketRound {
   readonly #forget: (() => void)[] = [];
   #sent = 0;
   #gap: NodeJS.Timeout | undefined;
-  #deadline: NodeJS.Timeout | undefined;
+  #callOffDeadline: () => void = () => {};
 
   constructor({ socket, round, resolve, reject }: Settlement) {
     this.#socket = socket;
@@ -32,8 +33,7 @@ class SocketRound {
 
   start(): void {
     const { count, deadlineMs } = this.#round;
-    // Replies that were there in time lie in the socket when the event loop was busy at the deadline: they are read first.
-    this.#deadline = setTimeout(() => setImmediate(() => this.#finish()), deadlineMs);
+    this.#callOffDeadline = startDeadline(deadlineMs, () => this.#finish());
     if (count > 1) this.#gap = setInterval(() => this.#sendNext(), gapMs(this.#round));
     this.#sendNext();
   }
@@ -74,7 +74,7 @@ class SocketRound {
 
   #stop(): void {
     clearInterval(this.#gap);
-    clearTimeout(this.#deadline);
+    this.#callOffDeadline();
     for (const forget of this.#forget) forget();
   }
 }

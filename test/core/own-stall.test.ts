@@ -1,11 +1,21 @@
 import test from 'ava';
 import { discountStall } from '../../core/own-stall.ts';
+import type { HttpFailed } from '../../core/http/observation.ts';
+import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 
 const TIMED_OUT: Judgement = { verdict: 'down', cause: 'timeout', reason: 'Timed out while waiting for the answer' };
 const SLOW: Judgement = { verdict: 'degraded', cause: 'slow', reason: 'Slow' };
 
-type OwnTime = Parameters<typeof discountStall>[1];
+type OwnTime = Parameters<typeof discountStall>[2];
+
+/** An exchange that came as far as these phases. */
+function reached(phases: Partial<HttpFailed['phases']>): HttpFailed {
+  const none = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
+  return { type: 'http', startedAt: 0, latencyMs: 1000, phases: { ...none, ...phases }, certificate: null, outcome: 'failed', cause: 'timeout', reason: '' };
+}
+
+const ANSWERING = reached({ dnsMs: 1, connectMs: 1, tlsMs: 1, firstByteMs: 1 });
 
 const CASES: readonly [name: string, judgement: Judgement, ownTime: OwnTime, verdict: Judgement['verdict']][] = [
   ['a timeout while we stood still for a quarter of the time is no vote', TIMED_OUT, { tookMs: 1000, stalledMs: 250, longestStallMs: 250 }, 'none'],
@@ -20,6 +30,26 @@ const CASES: readonly [name: string, judgement: Judgement, ownTime: OwnTime, ver
 
 for (const [name, judgement, ownTime, verdict] of CASES) {
   test(name, (t) => {
-    t.is(discountStall(judgement, ownTime).verdict, verdict);
+    t.is(discountStall(judgement, ANSWERING, ownTime).verdict, verdict);
+  });
+}
+
+const UDP: Observation = { type: 'udp', startedAt: 0, dnsMs: null, outcome: 'silent', latencyMs: null, isRefused: false };
+
+const WAITS: readonly [name: string, observation: Observation, waits: number][] = [
+  ['who never connected was waited for once', reached({}), 1],
+  ['who connected and said nothing was waited for twice', reached({ connectMs: 1 }), 2],
+  ['who was looked up, connected and spoke TLS was waited for four times', reached({ dnsMs: 1, connectMs: 1, tlsMs: 1 }), 4],
+  ['who answered may have been waited for more often', reached({ connectMs: 1, firstByteMs: 1 }), 5],
+  ['a datagram is waited for once', UDP, 1],
+  ['a datagram to a name is waited for twice', { ...UDP, dnsMs: 3 }, 2],
+  ['of others it is not known', { type: 'unsupported', monitorType: 'vendor', latencyMs: null }, 5],
+];
+
+for (const [name, observation, waits] of WAITS) {
+  test(name, (t) => {
+    const verdictAt = (longestStallMs: number) => discountStall(TIMED_OUT, observation, { tookMs: 1000, stalledMs: 900, longestStallMs }).verdict;
+    t.is(verdictAt(250 / waits), 'none');
+    t.is(verdictAt(250 / waits - 1), 'down');
   });
 }

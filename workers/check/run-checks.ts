@@ -125,7 +125,7 @@ async function measure(
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(check.target));
     const judgement = judgeObservation({ target: check.target, observation, search });
-    return { startedAtMs, observation, judgement: discountStall(judgement, ownTime) };
+    return { startedAtMs, observation, judgement: discountStall(judgement, observation, ownTime) };
   } catch (error) {
     onCrash(check, error);
     return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } };

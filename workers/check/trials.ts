@@ -27,7 +27,7 @@ export function createTrialRunner(dependencies: TrialDependencies): (job: TrialJ
 async function probeOnce(target: CheckTarget, { probe, search, watchStalls, onCrash }: TrialDependencies): Promise<TrialOutcome> {
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(target));
-    const judgement = discountStall(judgeObservation({ target, observation, search }), ownTime);
+    const judgement = discountStall(judgeObservation({ target, observation, search }), observation, ownTime);
     return describeTrial({ target, observation, judgement, search });
   } catch (error) {
     onCrash(error);

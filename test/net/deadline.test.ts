@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import test, { type ExecutionContext } from 'ava';
+import { startDeadline } from '../../net/deadline.ts';
+import { createHttpClient } from '../../net/http-client.ts';
+import { createTcpClient } from '../../net/tcp-exchange.ts';
+import { createUdpClient } from '../../net/udp-exchange.ts';
+
+const GUARD = { allowPrivateNetwork: true };
+const DEADLINE_MS = 1000;
+
+/** Answers over http, tcp and udp, in a thread of its own, once it was told to; `marks`: 0 = nobody has asked yet, 1 = answer now, 2 = answered. */
+const ANSWERER = `
+  const { parentPort, workerData: marks } = require('node:worker_threads');
+  const later = (answer) => { parentPort.postMessage({ asked: true }); Atomics.wait(marks, 0, 0); answer(() => { Atomics.store(marks, 0, 2); Atomics.notify(marks, 0); }); };
+  const http = require('node:http').createServer((request, response) => later((done) => response.end('here', done)));
+  const tcp = require('node:net').createServer((socket) => socket.on('error', () => {}).once('data', () => later((done) => socket.write('here', done))));
+  const udp = require('node:dgram').createSocket('udp4');
+  udp.on('message', (_, { port, address }) => later((done) => udp.send('here', port, address, done)));
+  http.listen(0, '127.0.0.1', () => tcp.listen(0, '127.0.0.1', () => udp.bind(0, '127.0.0.1', () => parentPort.postMessage({ ports: [http.address().port, tcp.address().port, udp.address().port] }))));
+`;
+
+/** Starts the answerer; `standStill` lets it answer while this thread does nothing until the deadline of what began now is long over. */
+async function startAnswerer(t: ExecutionContext) {
+  const marks = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(ANSWERER, { eval: true, workerData: marks });
+  t.teardown(() => worker.terminate());
+  const told = async (name: string) => await new Promise<Record<string, unknown>>((resolve) => void worker.on('message', (message: Record<string, unknown>) => name in message && resolve(message)));
+  const { ports } = (await told('ports')) as { ports: [number, number, number] };
+  const standStill = async (beganMs: number) => {
+    await told('asked');
+    Atomics.store(marks, 0, 1);
+    Atomics.notify(marks, 0);
+    Atomics.wait(marks, 0, 1);
+    while (performance.now() < beganMs + DEADLINE_MS + 100);
+  };
+  return { ports, standStill };
+}
+
+test.serial('an answer that was there before the deadline counts, though we stood still until after it: over http', async (t) => {
+  const { ports: [port], standStill } = await startAnswerer(t);
+  const standing = standStill(performance.now());
+  const exchange = await createHttpClient(GUARD)({ url: new URL(`http://127.0.0.1:${port}/`), method: 'GET', headers: {}, deadlineMs: DEADLINE_MS, bodyLimit: () => 100 });
+  await standing;
+  t.is(exchange.outcome, 'answered');
+});
+
+test.serial('over tcp', async (t) => {
+  const { ports: [, port], standStill } = await startAnswerer(t);
+  const standing = standStill(performance.now());
+  const exchange = await createTcpClient(GUARD)({ host: '127.0.0.1', port, payload: Buffer.from('?'), receive: () => true, deadlineMs: DEADLINE_MS });
+  await standing;
+  t.like(exchange, { outcome: 'connected', end: 'enough' });
+});
+
+test.serial('over udp', async (t) => {
+  const { ports: [, , port], standStill } = await startAnswerer(t);
+  const standing = standStill(performance.now());
+  const exchange = await createUdpClient(GUARD)({ host: '127.0.0.1', port, payload: Buffer.from('?'), deadlineMs: DEADLINE_MS });
+  await standing;
+  t.is(exchange.outcome, 'replied');
+});
+
+test.serial('a deadline that is called off is never told, not even between its timer and the sockets', async (t) => {
+  let told = 0;
+  startDeadline(20, () => (told += 1))();
+  const callOff = startDeadline(20, () => (told += 1));
+  setTimeout(callOff, 20);
+  startDeadline(20, () => t.pass());
+  await delay(60);
+  t.is(told, 0);
+});
