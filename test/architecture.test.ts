@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   queues: ['core'],
   workers: ['core', 'models', 'queues', 'probes', 'notifications', 'net'],
   api: ['core', 'models', 'queues', 'notifications'],
-  agent: ['core', 'probes', 'net'],
+  agent: ['core', 'probes', 'net', 'config'],
   console: [],
   cli: ['core', 'net', 'config', 'probes', 'notifications', 'models', 'queues', 'workers', 'api', 'agent', 'console'],
   tools: [ANYTHING],

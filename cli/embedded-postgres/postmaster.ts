@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { commandLineOf, identifyProcess, isRunning } from '../../config/processes.ts';
 import { dataDirectoryArguments, programEnvironment, SUPERUSER, type Cluster } from './cluster.ts';
 import { awaitConnection } from './connection.ts';
-import { commandLineOf, identifyProcess, isRunning } from './processes.ts';
 import { settingArguments } from './settings.ts';
 
 /** A PostgreSQL server that accepts sessions. `identity` tells it from a later process with the same pid. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stat } from 'node:fs/promises';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
+import { identifyProcess } from '../../config/processes.ts';
 import { ageDatabase } from '../helpers/aged-database.ts';
 import { listOf, type ApiClient } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
+import { identifyProcess } from '../../config/processes.ts';
 import type { Answer } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet, type Fleet } from '../helpers/fleet.ts';

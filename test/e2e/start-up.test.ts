@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
-import { identifyProcess } from '../../cli/embedded-postgres/processes.ts';
+import { identifyProcess } from '../../config/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
 import { newDataDir, newPreparedDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';

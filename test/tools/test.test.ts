@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { isRunning } from '../../cli/embedded-postgres/processes.ts';
+import { isRunning } from '../../config/processes.ts';
 import { findDataPlace } from '../../tools/data-place.ts';
 import { until } from '../helpers/until.ts';
 

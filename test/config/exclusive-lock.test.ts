@@ -3,16 +3,20 @@ import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { FolderInUse, lockFolder } from '../../agent/folder-lock.ts';
+import { lockExclusively } from '../../config/exclusive-lock.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-test('a folder has one user at a time, and the next one when that is done', async (t) => {
+class Held extends Error {}
+
+const lock = (folder: string) => lockExclusively(join(folder, 'lock.json'), (pid) => new Held(`process ${pid} has it`));
+
+test('a lock has one holder at a time, and the next one when that is done', async (t) => {
   const folder = await temporaryFolder(t);
-  const release = await lockFolder(folder);
-  const error = await t.throwsAsync(lockFolder(folder), { instanceOf: FolderInUse });
+  const release = await lock(folder);
+  const error = await t.throwsAsync(lock(folder), { instanceOf: Held });
   t.true(error?.message.includes(String(process.pid)));
   await release();
-  await (await lockFolder(folder))();
+  await (await lock(folder))();
   t.deepEqual(await readdir(folder), []);
 });
 
@@ -20,18 +24,18 @@ test('the lock of a process that was killed is taken over', async (t) => {
   const folder = await temporaryFolder(t);
   const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)']);
   const stat = await readFile(`/proc/${child.pid}/stat`, 'utf8');
-  await writeFile(join(folder, 'lock.json'), JSON.stringify({ pid: child.pid, startedAt: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] }));
-  await t.throwsAsync(lockFolder(folder), { instanceOf: FolderInUse });
+  await writeFile(join(folder, 'lock.json'), JSON.stringify({ pid: child.pid, identity: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] }));
+  await t.throwsAsync(lock(folder), { instanceOf: Held });
   child.kill('SIGKILL');
   await once(child, 'exit');
-  await (await lockFolder(folder))();
+  await (await lock(folder))();
   t.pass();
 });
 
 test('a lock whose process number belongs to another process by now is taken over', async (t) => {
   const folder = await temporaryFolder(t);
-  await writeFile(join(folder, 'lock.json'), JSON.stringify({ pid: process.pid, startedAt: '1' }));
-  await (await lockFolder(folder))();
+  await writeFile(join(folder, 'lock.json'), JSON.stringify({ pid: process.pid, identity: '1' }));
+  await (await lock(folder))();
   t.pass();
 });
 
@@ -39,7 +43,7 @@ for (const text of ['', '{', '{"pid":"x"}', 'null']) {
   test(`a lock file that says ${JSON.stringify(text)} locks nobody out`, async (t) => {
     const folder = await temporaryFolder(t);
     await writeFile(join(folder, 'lock.json'), text);
-    await (await lockFolder(folder))();
+    await (await lock(folder))();
     t.deepEqual(await readdir(folder), []);
   });
 }
