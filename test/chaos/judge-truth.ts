@@ -50,7 +50,7 @@ export function judgeTruth(facts: Facts): { found: Found[]; figures: Record<stri
 function judgeTransition(facts: Facts, script: MonitorScript, { transition, before }: { transition: Transition; before: Transition | undefined }): Found[] {
   const { to, voters, detectedAtMs, sequence } = transition;
   const text = `${nameOf(script)} ${to} at ${clock(facts, detectedAtMs)} (sequence ${sequence})`;
-  const isFounded = (vote: Condition) => voters.filter((voter) => voter.vote === vote).every(({ decidedByMs }) => wasBadAt(facts, script, { dueAtMs: decidedByMs.at(-1) ?? 0, vote }));
+  const isFounded = (vote: Condition) => voters.filter((voter) => voter.vote === vote).every(({ decidedByMs }) => isStreakFounded(facts, script, { decidedByMs, vote }));
   const votes = (vote: Condition) => voters.some((voter) => voter.vote === vote);
   if (to === 'down' && !(votes('down') && isFounded('down'))) return [{ finding: 'false downs', text }];
   if (to === 'degraded' && !((votes('degraded') || votes('down')) && isFounded('degraded'))) return [{ finding: 'false degradations', text }];
@@ -58,7 +58,20 @@ function judgeTransition(facts: Facts, script: MonitorScript, { transition, befo
   return to === 'unknown' && !wasSilent(facts, transition) ? [{ finding: 'unknown without blindness', text }] : [];
 }
 
-/** Whether the last result that a vote rests on was made while the target was as bad as that: it was due then, or at the most an interval before, for a late check runs before the next (D-89). */
+/**
+ * Whether the last result that a vote rests on was made while the target was as bad as that. A single bad answer of a good one makes no streak full but where we
+ * were blind within it: what was bad before, and what happened in between, we did not see (D-250).
+ */
+function isStreakFounded(facts: Facts, script: MonitorScript, { decidedByMs, vote }: { decidedByMs: readonly number[]; vote: Condition }): boolean {
+  const last = decidedByMs.at(-1) ?? 0;
+  const before = decidedByMs.slice(0, -1);
+  if (wasBadAt(facts, script, { dueAtMs: last, vote })) return true;
+  const isBlip = facts.asked.some(({ index, atMs, met }) => index === script.index && met !== 'up' && atMs >= last - CLOCK_MS && atMs <= last + script.intervalSeconds * 1000);
+  const wasBlind = blindSpans(facts.suffered).some((span) => overlap(span, { fromMs: before.at(-1) ?? last, toMs: last }).length > 0);
+  return isBlip && wasBlind && before.length > 0 && before.every((dueAtMs) => wasBadAt(facts, script, { dueAtMs, vote }));
+}
+
+/** Whether a result was made while the target was as bad as a vote says: it was due then, or at the most an interval before, for a late check runs before the next (D-89). */
 function wasBadAt({ beganAtMs, judgedAtMs }: Facts, script: MonitorScript, { dueAtMs, vote }: { dueAtMs: number; vote: Condition }): boolean {
   const madeWithin = { fromMs: dueAtMs - CLOCK_MS, toMs: dueAtMs + script.intervalSeconds * 1000 };
   return stretchesOf(script, { beganAtMs, judgedAtMs }).some((stretch) => isAsBad(stretch.condition, vote) && overlap(stretch, madeWithin).length > 0);

@@ -158,6 +158,19 @@ test('what was measured of a target that says nothing is in hand an interval lon
   t.deepEqual(findingsOf({ ...ofHanging(30), scripts: [SCRIPT] }), ['results lost']);
 });
 
+test('a single bad answer fills a streak only where we were blind within it, and what was before was bad', (t) => {
+  const degradedBy = (secondsOfStreak: readonly number[], faults: ReturnType<typeof suffered>): Finding[] => {
+    const voters = [{ vote: 'down', decidedByMs: secondsOfStreak.map(at) }];
+    const run = withTransition({ ...transition(4, ['up', 'down'], { atS: 60, detectedS: 62 }), voters });
+    return findingsOf({ ...run, suffered: faults, asked: run.asked.map((asked) => (asked.atMs === at(60) + 5 ? { ...asked, met: 'down' } : asked)) });
+  };
+  const blind = suffered({ kind: 'redis-flush', forMs: 0 }, 45, 45);
+  t.false(degradedBy([38, 60], blind).includes('false downs'));
+  t.true(degradedBy([38, 60], []).includes('false downs'));
+  t.true(degradedBy([55, 60], blind).includes('false downs'), 'what was before was good');
+  t.true(degradedBy([60], blind).includes('false downs'), 'one alone is no streak');
+});
+
 test('an outage that was over before we could see again is excused, one that lasted longer is not', (t) => {
   const untold = WRONG['outages missed'].run();
   t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 18, 38) }), []);
