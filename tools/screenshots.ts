@@ -30,7 +30,9 @@ const FORMS = (['desktop', 'phone'] as const).flatMap((size) => (['light', 'dark
 /** Of WebP: text stays sharp, and a picture small. */
 const QUALITY = 80;
 
-const { values } = parseArgs({ options: { out: { type: 'string', default: fileURLToPath(new URL('../docs/screenshots/', import.meta.url)) }, format: { type: 'string', default: 'webp' } } });
+const { values } = parseArgs({ options: { out: { type: 'string', default: fileURLToPath(new URL('../docs/screenshots/', import.meta.url)) }, format: { type: 'string', default: 'webp' }, only: { type: 'string' } } });
+const wanted = Object.entries(PICTURES).filter(([picture]) => values.only === undefined || values.only === picture);
+if (wanted.length === 0) throw new Error(`--only takes one of ${Object.keys(PICTURES).join(', ')}`);
 const { withStand, closeAll } = createStands();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void closeAll().finally(() => process.exit(1)));
 
@@ -47,7 +49,7 @@ await withStand(async (stand) => {
   const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
   const browser = await startBrowser(ending);
   for (const form of FORMS) {
-    for (const [picture, { path, shows, isOpen = false }] of Object.entries(PICTURES)) {
+    for (const [picture, { path, shows, isOpen = false }] of wanted) {
       const { page, complaints } = await openPage(ending, browser, { url, ...form });
       if (!isOpen) await page.context().addCookies([{ name, value, url }]);
       await page.goto(path(ids));
