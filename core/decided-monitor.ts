@@ -29,4 +29,3 @@ export function isFresh(source: Source, monitor: Pick<DecidedMonitor, 'intervalS
 export function isRecent({ newestAtMs }: Source, { intervalSeconds, waitsForPings }: Pick<DecidedMonitor, 'intervalSeconds' | 'waitsForPings'>, nowMs: number): boolean {
   return waitsForPings || (newestAtMs !== null && nowMs - newestAtMs <= freshnessMs(intervalSeconds));
 }
-
