@@ -1,11 +1,14 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useCallback, useEffect, useMemo } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
 import { sentenceOf } from '../client/failure.ts';
 import { Button } from './button.tsx';
 import { Empty } from './empty.tsx';
 
-/** Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had. */
+/**
+ * Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had anew. Where something else could
+ * not be had than what the last answer was to, there is none: a failure is shown rather than another question's answer.
+ */
 export type Load<T> = { value: ReadonlySignal<T | null>; error: ReadonlySignal<unknown>; isBusy: ReadonlySignal<boolean>; reload: () => Promise<void> };
 
 /** Asks when the page appears and whenever one of `keys` changes; an answer that a later one has overtaken is dropped. */
@@ -15,6 +18,7 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
   const isBusy = useSignal(true);
   // Of what was asked for with these keys: how often, and which question was answered last.
   const turn = useMemo(() => ({ asked: 0, answered: 0, ending: new AbortController() }), keys);
+  const valued = useRef(turn);
   const reload = useCallback(async () => {
     const { signal } = turn.ending;
     turn.asked += 1;
@@ -25,10 +29,12 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
       const answer = await ask(signal);
       if (isStale()) return;
       value.value = answer;
+      valued.current = turn;
       error.value = null;
     } catch (failure) {
       if (isStale()) return;
       error.value = failure;
+      if (valued.current !== turn) value.value = null;
     }
     turn.answered = number;
     isBusy.value = number < turn.asked;

@@ -123,6 +123,16 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.getByRole('button', { name: /^DNS\s*[\d.]+ ms$/ }).waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
+
+  // What could not be had is not shown as what was there before.
+  const ofStatistics = (url: URL) => url.pathname.endsWith('/stats');
+  await page.route(ofStatistics, (route) => route.abort());
+  await page.getByRole('button', { name: '30 d', exact: true }).click();
+  await heading(page, 'This could not be loaded', 2).waitFor();
+  t.is(await plot.count(), 0);
+  await page.unroute(ofStatistics);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText(/in the mean of the last 30 days/).waitFor();
 });
 
 test.serial('it is paused, resumed and deleted, and a viewer only looks, on a phone in the dark', async (t) => {
