@@ -30,6 +30,20 @@ export function blindSpans(suffered: readonly SufferedFault[]): Span[] {
   return mergeSpans([...suffered.flatMap(blindedBy), ...suffered.filter(({ fault }) => emptiesRedis(fault)).map((loss) => untilReconciled(loss, suffered))]);
 }
 
+/** Those faults that can take from the sight of a monitor that is watched from these regions: another region's check process is not on its way. */
+export function faultsOnTheWay(suffered: readonly SufferedFault[], regions: readonly string[]): SufferedFault[] {
+  return suffered.filter(({ fault }) => {
+    const region = regionOf(fault);
+    return region === undefined || regions.includes(region);
+  });
+}
+
+/** The region whose check process a fault befalls; undefined where it befalls something else. */
+function regionOf(fault: Fault): string | undefined {
+  const befallen = fault.kind === 'kill' ? fault.process : fault.kind === 'slow-link' || fault.kind === 'lossy-link' ? fault.link : '';
+  return /^check-([^>]+)/.exec(befallen)?.[1];
+}
+
 function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
   switch (fault.kind) {
     case 'kill':

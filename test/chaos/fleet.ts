@@ -24,7 +24,7 @@ export type Fleet = {
 /** Processes beside the web and check ones, by how many there are. */
 export type FleetSize = { web: number; evaluate: number; deliver: number };
 
-/** The fleet, and the one of the short form. */
+/** Two of each kind that may be several, and the fleet of the short form. */
 export const WHOLE_FLEET: FleetSize = { web: 2, evaluate: 2, deliver: 2 };
 export const SMALL_FLEET: FleetSize = { web: 1, evaluate: 2, deliver: 1 };
 

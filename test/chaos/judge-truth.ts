@@ -1,4 +1,4 @@
-import { blindSpans, gapsBetween, type Span } from './blindness.ts';
+import { blindSpans, faultsOnTheWay, gapsBetween, type Span } from './blindness.ts';
 import type { Facts } from './facts.ts';
 import type { Found } from './findings.ts';
 import type { Transition } from './record.ts';
@@ -25,13 +25,13 @@ const UNDER_WAY_MS = 15_000;
  * have had a reason at the moment of the check that it rests on, blind or not: nothing that happens to us makes a healthy target down.
  */
 export function judgeTruth(facts: Facts): { found: Found[]; figures: Record<string, number> } {
-  const sighted = gapsBetween(blindSpans(facts.suffered), { fromMs: facts.beganAtMs, toMs: facts.judgedAtMs });
   const byMonitor = Map.groupBy(facts.record.transitions, ({ monitorId }) => monitorId);
   const found: Found[] = [];
   const figures = { 'outages in sight': 0, 'outages over before we saw': 0 };
   for (const script of facts.scripts) {
     const monitorId = facts.monitorIds[script.index] ?? '';
     const transitions = byMonitor.get(monitorId) ?? [];
+    const sighted = gapsBetween(blindSpans(faultsOnTheWay(facts.suffered, script.regions)), { fromMs: facts.beganAtMs, toMs: facts.judgedAtMs });
     for (const stretch of stretchesOf(script, facts)) {
       const seen = sighted.flatMap((span) => overlap(span, stretch)).filter((span) => span.toMs - span.fromMs >= neededMs(script));
       if (stretch.condition !== 'up') figures[seen.length > 0 ? 'outages in sight' : 'outages over before we saw'] += 1;

@@ -178,6 +178,16 @@ test('an outage that was over before we could see again is excused, one that las
   t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 1000 }, 5, 6) }), ['outages missed']);
 });
 
+test('only who watches a monitor takes it from our sight when it is away', (t) => {
+  const untold = WRONG['outages missed'].run();
+  const awayFrom = (regions: readonly string[], fault: Fault) => findingsOf({ ...untold, scripts: [{ ...SCRIPT, regions, quorum: 1 }], suffered: suffered(fault, 18, 38) });
+  for (const fault of [{ kind: 'kill', process: 'check-hanoi', forMs: 20_000 }, { kind: 'lossy-link', link: 'check-hanoi>redis', forMs: 20_000 }] as const) {
+    t.deepEqual(awayFrom(['lima'], fault), ['outages missed']);
+    t.deepEqual(awayFrom(['hanoi'], fault), []);
+    t.deepEqual(awayFrom(['hanoi', 'lima'], fault), []);
+  }
+});
+
 test('nothing excuses calling a healthy target down, while a target that is down may be told late', (t) => {
   const blind = suffered({ kind: 'redis-freeze', forMs: 30_000 }, 55, 89);
   t.true(findingsOf({ ...WRONG['false downs'].run(), suffered: blind }).includes('false downs'));

@@ -14,6 +14,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '90' },
     monitors: { type: 'string', default: '200' },
+    apart: { type: 'string', default: '2-11' },
   },
 });
 const [firstSeed, runs, seconds, monitors] = [values.seed, values.runs, values.seconds, values.monitors].map(Number);
@@ -21,6 +22,12 @@ if (![firstSeed, runs, seconds, monitors].every((number) => Number.isSafeInteger
   process.stderr.write('--seed, --runs, --seconds and --monitors are whole numbers\n');
   process.exit(2);
 }
+const [, from, to] = /^(\d{1,4})-(\d{1,4})$/.exec(values.apart) ?? [];
+if (from === undefined || to === undefined || Number(from) < 1 || Number(to) < Number(from)) {
+  process.stderr.write('--apart says the seconds between two faults: from-to, such as 20-40\n');
+  process.exit(2);
+}
+const apartMs = [Number(from) * 1000, Number(to) * 1000] as const;
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 const { withStand, closeAll } = createStands();
@@ -42,7 +49,7 @@ async function runSeed(seed: number): Promise<Outcome> {
     lines.push(line);
     write(`  ${line}`);
   };
-  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, longestMs: 30_000, apartMs: [2000, 11_000], quietMs: 10_000, folder, tell }));
+  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, longestMs: 30_000, apartMs, quietMs: 10_000, folder, tell }));
   showSheet(sheet);
   if (sheet.isClean) {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
