@@ -75,7 +75,13 @@ function superviseMember(stand: Stand, { member, folder, onEnd }: { member: Memb
   let url: string | null = null;
   let killedForMs: number | null = null;
   let atWork = Promise.withResolvers<void>();
+  let isAtWork = false;
 
+  /** From now on it is waited for anew; who waits already, because it has not been at work since, waits for the same. */
+  const awaitAnew = (): void => {
+    if (isAtWork) atWork = Promise.withResolvers<void>();
+    isAtWork = false;
+  };
   /** Resolves when the process is gone, with whether it had been at work. */
   const runOnce = async (): Promise<boolean> => {
     const started = spawn(process.execPath, member.args, { cwd: ROOT, env: { ...ownEnvironment(), ...member.env }, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -84,9 +90,11 @@ function superviseMember(stand: Stand, { member, folder, onEnd }: { member: Memb
     started.stderr.pipe(log, { end: false });
     started.stdout.setEncoding('utf8').on('data', (text: string) => {
       log.write(text);
-      if (!text.includes('"process.started"')) return;
+      // What a killed one had written before says nothing of the next.
+      if (!text.includes('"process.started"') || killedForMs !== null) return;
       url = toUrl(/"port":(\d+)/.exec(text)?.[1]);
       wasAtWork = true;
+      isAtWork = true;
       atWork.resolve();
     });
     const [status, signal] = await once(started, 'exit');
@@ -100,7 +108,7 @@ function superviseMember(stand: Stand, { member, folder, onEnd }: { member: Memb
     while (!stopping.signal.aborted) {
       const wasAtWork = await runOnce();
       const waitMs = killedForMs ?? TRY_AGAIN_MS;
-      if (wasAtWork && killedForMs === null) atWork = Promise.withResolvers<void>();
+      if (wasAtWork) awaitAnew();
       killedForMs = null;
       await delay(waitMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
@@ -122,7 +130,7 @@ function superviseMember(stand: Stand, { member, folder, onEnd }: { member: Memb
     async kill(restartAfterMs) {
       if (child === null) return await atWork.promise;
       killedForMs = restartAfterMs;
-      atWork = Promise.withResolvers<void>();
+      awaitAnew();
       child.kill('SIGKILL');
       await atWork.promise;
     },
