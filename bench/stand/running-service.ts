@@ -20,9 +20,12 @@ export function startWeb(stand: Stand, env: Record<string, string>): Promise<Ser
   return start(stand, ['--max-semi-space-size=64', 'api/main.ts'], env);
 }
 
+/** What Node is told of a worker in the Procfile. */
+const WORKER_FLAGS: Readonly<Record<string, readonly string[]>> = { maintain: ['--max-semi-space-size=4'] };
+
 /** Starts one of the worker processes alone, as the Procfile does. */
 export function startWorker(stand: Stand, name: string, env: Record<string, string>): Promise<Service> {
-  return start(stand, ['workers/main.ts', name], env);
+  return start(stand, [...(WORKER_FLAGS[name] ?? []), 'workers/main.ts', name], env);
 }
 
 /** `PORT` is where the API answers, `METRICS_PORT` where a worker does: the one of the two that a process knows. */
