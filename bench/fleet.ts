@@ -81,12 +81,13 @@ export async function fleet({ isQuick, report, withStand }: BenchContext): Promi
     report.bound({ name: 'after the overload, until no check is late by 5 s', value: recoveredAfter, unit: ' s', atMost: CALM_WITHIN_SECONDS });
     const after = await look(run);
     report.figure(`memory before the overload, at its end and after the recovery, MB: ${memoryOf(before, overload.looks.at(-1), after)}`);
-    const [wrong] = await runWith(database)<{ count: number }>('SELECT count(*)::int FROM transitions WHERE monitor_id BETWEEN $1 AND $2 AND detected_at >= $3', [
-      monitorId(1),
-      monitorId(2 * monitors),
-      normal.window.fromMs,
-    ]);
-    report.bound({ name: 'changes of state, where every target answers all the time', value: wrong?.count ?? 0, unit: '', atMost: 0 });
+    const wrong = await runWith(database)<{ change: string; reason: string; count: number; first: number }>(
+      `SELECT from_state || ' to ' || to_state AS change, coalesce(min(reason), '') AS reason, count(*)::int, min(detected_at) AS first
+       FROM transitions WHERE monitor_id BETWEEN $1 AND $2 AND detected_at >= $3 GROUP BY 1 ORDER BY 3 DESC`,
+      [monitorId(1), monitorId(2 * monitors), normal.window.fromMs],
+    );
+    for (const { change, reason, count, first } of wrong) report.figure(`${readable(count)} changed from ${change}, the first ${readable((first - overload.window.fromMs) / 1000)} s after the overload began: ${reason}`);
+    report.bound({ name: 'changes of state, where every target answers all the time', value: wrong.reduce((sum, { count }) => sum + count, 0), unit: '', atMost: 0 });
     report.bound({ name: 'processes that ended', value: Object.values(running).filter(({ program }) => !program.isRunning()).length, unit: '', atMost: 0 });
   });
 }
