@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { TestAuthority } from '../helpers/certificates.ts';
 import { openPage, startBrowser } from '../helpers/browser.ts';
 import { createTestDatabase } from '../helpers/database.ts';
-import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
+import { startRawServer } from '../helpers/http-server.ts';
 import { startService, type Service } from '../helpers/running-service.ts';
+import { eventsAt } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
+import { startReceiver } from '../helpers/webhook-receiver.ts';
 import { HOSTILE_TEXTS } from './hostile-texts.ts';
 
 const BOARD_PASSWORD = randomBytes(12).toString('base64url');
@@ -28,26 +26,6 @@ async function startTarget(t: ExecutionContext): Promise<number> {
     });
   });
   return port;
-}
-
-/** A receiver that takes the test, and answers each alert with a failure in other words. */
-async function startReceiver(t: ExecutionContext): Promise<{ port: number; pem: string; refused: () => number }> {
-  const authority = await TestAuthority.create();
-  let refused = 0;
-  const { port } = await startHttpServer(
-    t,
-    (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        if ((JSON.parse(Buffer.concat(chunks).toString()) as { test?: boolean }).test === true) return void response.writeHead(204).end();
-        refused += 1;
-        return void response.writeHead(500).end(HOSTILE_TEXTS[refused % HOSTILE_TEXTS.length]);
-      });
-    },
-    await authority.issue({ hosts: ['127.0.0.1'] }),
-  );
-  return { port, pem: authority.pem, refused: () => refused };
 }
 
 /** Makes a monitor, named so and with such an address, for each text that may be a name. */
@@ -82,18 +60,16 @@ async function lookAtBoard(t: ExecutionContext, { url }: Service, names: readonl
 
 test('whatever monitors are called and targets and receivers answer, a log line is one object of ours, and the board shows text', async (t) => {
   t.timeout(240_000);
-  const [port, receiver, { databaseUrl, drop }, folder] = await Promise.all([startTarget(t), startReceiver(t), createTestDatabase(), mkdtemp(join(tmpdir(), 'spotcheck-words-'))]);
+  const [port, receiver, { databaseUrl, drop }] = await Promise.all([startTarget(t), startReceiver(t), createTestDatabase()]);
   t.teardown(drop);
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const caFile = join(folder, 'ca.pem');
-  await writeFile(caFile, receiver.pem);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
-  const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, QUEUE_BOARD_PASSWORD: BOARD_PASSWORD, NODE_EXTRA_CA_CERTS: caFile, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: 'false', DELIVERY_RETRY_SECONDS: '0.3,0.3', LOG_LEVEL: 'trace' };
+  const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`, BOOTSTRAP_TOKEN: token, QUEUE_BOARD_PASSWORD: BOARD_PASSWORD, NODE_EXTRA_CA_CERTS: receiver.caFile, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: 'false', DELIVERY_RETRY_SECONDS: '0.3,0.3', LOG_LEVEL: 'trace' };
   const service = await startService(t, env, token);
-  t.is((await service.call('POST', '/channels', { type: 'webhook', name: HOSTILE_TEXTS[0] ?? '', url: `https://127.0.0.1:${receiver.port}/` })).status, 201);
+  t.is((await service.call('POST', '/channels', { type: 'webhook', name: HOSTILE_TEXTS[0] ?? '', url: receiver.url })).status, 201);
+  Object.assign(receiver.answer, { status: 500, body: HOSTILE_TEXTS.join(' ') });
   const names = await watchAll(service, port);
   await until(async () => (await service.call('GET', '/overview')).json['down'] === names.length, { timeoutMs: 120_000 });
-  await until(() => receiver.refused() > 2 * HOSTILE_TEXTS.length, { timeoutMs: 120_000 });
+  await until(() => eventsAt(receiver).length > 2 * HOSTILE_TEXTS.length, { timeoutMs: 120_000 });
   t.deepEqual(await lookAtBoard(t, service, names), []);
   t.is(await service.program.stop(), 0);
 

@@ -31,7 +31,7 @@ export function judgeTruth(facts: Facts): { found: Found[]; figures: Record<stri
   for (const script of facts.scripts) {
     const monitorId = facts.monitorIds[script.index] ?? '';
     const transitions = byMonitor.get(monitorId) ?? [];
-    const sighted = gapsBetween(blindSpans(faultsOnTheWay(facts.suffered, script.regions)), { fromMs: facts.beganAtMs, toMs: facts.judgedAtMs });
+    const sighted = gapsBetween(blindTo(script, facts), { fromMs: facts.beganAtMs, toMs: facts.judgedAtMs });
     for (const stretch of stretchesOf(script, facts)) {
       const seen = sighted.flatMap((span) => overlap(span, stretch)).filter((span) => span.toMs - span.fromMs >= neededMs(script));
       if (stretch.condition !== 'up') figures[seen.length > 0 ? 'outages in sight' : 'outages over before we saw'] += 1;
@@ -67,8 +67,13 @@ function isStreakFounded(facts: Facts, script: MonitorScript, { decidedByMs, vot
   const before = decidedByMs.slice(0, -1);
   if (wasBadAt(facts, script, { dueAtMs: last, vote })) return true;
   const isBlip = facts.asked.some(({ index, atMs, met }) => index === script.index && met !== 'up' && atMs >= last - CLOCK_MS && atMs <= last + script.intervalSeconds * 1000);
-  const wasBlind = blindSpans(facts.suffered).some((span) => overlap(span, { fromMs: before.at(-1) ?? last, toMs: last }).length > 0);
+  const wasBlind = blindTo(script, facts).some((span) => overlap(span, { fromMs: before.at(-1) ?? last, toMs: last }).length > 0);
   return isBlip && wasBlind && before.length > 0 && before.every((dueAtMs) => wasBadAt(facts, script, { dueAtMs, vote }));
+}
+
+/** When we could not see a monitor, from the places that watch it. */
+function blindTo({ regions }: MonitorScript, { suffered }: Facts): Span[] {
+  return blindSpans(faultsOnTheWay(suffered, regions));
 }
 
 /** Whether a result was made while the target was as bad as a vote says: it was due then, or at the most an interval before, for a late check runs before the next (D-89). */

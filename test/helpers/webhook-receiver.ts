@@ -9,8 +9,8 @@ import { startHttpServer } from './http-server.ts';
 /** One message as it arrived. */
 export type Received = { headers: IncomingHttpHeaders; body: string; event: string; json: Record<string, unknown>; atMs: number };
 
-/** `answer` is what it says to requests from now on: a status, or nothing at all while it holds them. */
-export type Receiver = { url: string; received: Received[]; answer: { status: number; isHeld: boolean }; caFile: string };
+/** `answer` is what it says to requests from now on: a status with a body, or nothing at all while it holds them. */
+export type Receiver = { url: string; received: Received[]; answer: { status: number; body: string; isHeld: boolean }; caFile: string };
 
 /** Starts an https receiver that keeps what it gets; `caFile` is what a sender must trust (NODE_EXTRA_CA_CERTS). */
 export async function startReceiver(t: ExecutionContext): Promise<Receiver> {
@@ -20,7 +20,7 @@ export async function startReceiver(t: ExecutionContext): Promise<Receiver> {
   const caFile = join(directory, 'ca.pem');
   await writeFile(caFile, authority.pem);
   const received: Received[] = [];
-  const answer = { status: 204, isHeld: false };
+  const answer = { status: 204, body: '', isHeld: false };
   const { port } = await startHttpServer(
     t,
     (request, response) => {
@@ -30,7 +30,7 @@ export async function startReceiver(t: ExecutionContext): Promise<Receiver> {
         const body = Buffer.concat(chunks).toString('utf8');
         received.push({ headers: request.headers, body, event: String(request.headers['x-service-event']), json: JSON.parse(body), atMs: Date.now() });
         response.statusCode = answer.status;
-        if (!answer.isHeld) response.end();
+        if (!answer.isHeld) response.end(answer.body);
       });
     },
     await authority.issue({ hosts: ['127.0.0.1'] }),
