@@ -1,6 +1,6 @@
 import { phaseCount } from '../../core/phases.ts';
 import { stepSource } from '../../core/source-state.ts';
-import { runWith } from '../../models/sql.ts';
+import { inTransaction, runWith, type Run } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 
 export type Fleet = {
@@ -23,12 +23,16 @@ export function monitorId(number: number): string {
 
 /**
  * Fills an installation with http monitors that have been up for an hour, evenly over the phases of one shared agent, the last result of
- * each a moment old. Written in bulk: how fast monitors are created is a benchmark of its own.
+ * each from the moment of the call. They are there all at once: a running service that saw them without their results would call them silent.
+ * Written in bulk: how fast monitors are created is a benchmark of its own.
  */
 export async function addMonitors({ database, tenantId }: Installation, fleet: Fleet): Promise<void> {
-  const run = runWith(database);
+  await inTransaction(database, (transaction) => insertMonitors(runWith(database, transaction), tenantId, fleet));
+  await runWith(database)('ANALYZE');
+}
+
+async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise<void> {
   const nowMs = Date.now();
-  const lastDueMs = nowMs - 30_000;
   const first = fleet.first ?? 1;
   const ids = [monitorId(first), monitorId(first + fleet.count - 1)];
   await run(`INSERT INTO agents (id, kind, name, region, created_at) VALUES ('agt_bench', 'first_party', $1, $1, 0) ON CONFLICT DO NOTHING`, [REGION]);
@@ -44,20 +48,20 @@ export async function addMonitors({ database, tenantId }: Installation, fleet: F
     `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, state)
      SELECT m.no, a.no, $1::int, (row_number() OVER (ORDER BY m.no) - 1) % $2::int, $3::jsonb
      FROM monitors m, agents a WHERE a.region = $4 AND m.id BETWEEN $5 AND $6`,
-    [fleet.intervalSeconds, phaseCount(fleet.intervalSeconds), JSON.stringify(steadyState(lastDueMs, fleet)), REGION, ...ids],
+    [fleet.intervalSeconds, phaseCount(fleet.intervalSeconds), JSON.stringify(steadyState(nowMs, fleet)), REGION, ...ids],
   );
+  await run(
+    `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict)
+     SELECT $1::bigint, s.monitor_no, s.agent_no, 1, 200, 1 FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.id BETWEEN $2 AND $3`,
+    [nowMs, ...ids],
+  );
+  // Last: the API's customers wait for these rows.
   await run(
     `INSERT INTO schedule_phases (agent_no, interval_seconds, phase, monitors)
      SELECT s.agent_no, s.interval_seconds, s.phase, count(*) FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.id BETWEEN $1 AND $2 GROUP BY 1, 2, 3
      ON CONFLICT (agent_no, interval_seconds, phase) DO UPDATE SET monitors = schedule_phases.monitors + excluded.monitors`,
     ids,
   );
-  await run(
-    `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict)
-     SELECT $1::bigint, s.monitor_no, s.agent_no, 1, 200, 1 FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.id BETWEEN $2 AND $3`,
-    [lastDueMs, ...ids],
-  );
-  await run('ANALYZE');
 }
 
 /** A source that has said "up" for so long that another "up" is nothing new. */
