@@ -163,6 +163,11 @@ export async function touchAgent(database: Database, agentNo: number, nowMs: num
   await runWith(database)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [agentNo, Math.floor(nowMs / 1000)]);
 }
 
+/** Notes that an agent of ours left out checks for want of time (Unix milliseconds). */
+export async function markBehind(database: Database, agentNo: number, nowMs: number): Promise<void> {
+  await runWith(database)('UPDATE agents SET behind_at = greatest(behind_at, $2) WHERE no = $1', [agentNo, nowMs]);
+}
+
 /** The region of every agent that checks for the queue, by its number: the shared ones, and the service itself. Check queues are named by it. */
 export async function listCheckRegions(database: Database): Promise<Map<number, string>> {
   const records = await database.records.agents.findAll({ where: { kind: ['first_party', 'service'] } });

@@ -23,9 +23,9 @@ export type LockedSource = {
 
 /**
  * `phase` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers' agents, who keep their own.
- * `wasUnheard`: it is noted as one that did not count when a sweep last decided its monitor, or whose agent went offline since.
+ * `behindAtMs`: when its agent last left out checks for want of time (null = never). `wasUnheard`: it is noted as one that did not count when a sweep last decided its monitor, or whose agent went offline since.
  */
-export type ScheduledSource = Source & { phase: number | null; wasUnheard: boolean };
+export type ScheduledSource = Source & { phase: number | null; wasUnheard: boolean; behindAtMs: number | null };
 
 /** A monitor with all its sources, locked, for a decision. */
 export type EvaluatedMonitor = {
@@ -86,6 +86,7 @@ type VoterRow = {
   state: SourceState | null;
   phase: number | null;
   was_unheard: boolean;
+  behind_at: number | null;
   newest_at: number | null;
 };
 
@@ -96,9 +97,15 @@ const THRESHOLDS = `CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.down_after_failur
 /** Of an agent: the watch of the agents did not find it silent (D-56), and its token is still good. The service itself is always online. */
 const IS_ONLINE = '(a.offline_at IS NULL AND a.revoked_at IS NULL)';
 
+/** From when results of the monitor `m` count at the time $1 (`freshnessMs`). */
+const FRESH_SINCE = '$1::bigint - greatest(3 * m.interval_seconds, m.interval_seconds + 60) * 1000';
+
 /** Of a source of the monitor `m`, at the time $1: it has a result that is recent enough to count (D-41). */
 const IS_RECENT = `EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
-                                AND r.due_at >= $1::bigint - greatest(3 * m.interval_seconds, m.interval_seconds + 60) * 1000)`;
+                                AND r.due_at >= ${FRESH_SINCE})`;
+
+/** Of an agent: it left out checks for want of time for as short a while ago as a result of the monitor `m` would count. */
+const IS_BEHIND = `coalesce(a.behind_at >= ${FRESH_SINCE}, false)`;
 
 /**
  * Locks the sources that a batch speaks of, in the order of their numbers, so that two evaluators never wait for each other in a
@@ -151,7 +158,7 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.interval_seconds)));
   const voters = await run<VoterRow>(
-    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase, s.was_unheard,
+    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase, s.was_unheard, a.behind_at,
             (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no AND r.due_at >= $2) AS newest_at
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[]) ORDER BY s.monitor_no, s.agent_no`,
     [monitors.map((monitor) => monitor.no), horizonMs],
@@ -234,7 +241,7 @@ const HAS_SOURCES = 'EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no 
 
 /**
  * Monitors that time or an edit may have changed although no result said so, by number: decided ones of which a source has no result
- * recent enough or an agent offline, those of which a source counts again, undecided ones past their patience, and those edited since
+ * recent enough or an agent offline (but not again and again those whose agents are behind), those of which a source counts again, undecided ones past their patience, and those edited since
  * `editedSinceSeconds`.
  */
 export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; editedSinceSeconds: number }): Promise<number[]> {
@@ -247,7 +254,7 @@ export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; edit
          OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
          OR (m.state IN ('up', 'degraded', 'down') AND EXISTS (
            SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-           WHERE s.monitor_no = m.no AND (NOT ${IS_ONLINE} OR NOT ${IS_RECENT})))
+           WHERE s.monitor_no = m.no AND (NOT ${IS_ONLINE} OR NOT (${IS_RECENT} OR (s.was_unheard AND ${IS_BEHIND})))))
          OR EXISTS (
            SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
            WHERE s.monitor_no = m.no AND s.was_unheard AND ${IS_ONLINE} AND ${IS_RECENT}))
@@ -266,5 +273,6 @@ function sourceOf(voter: VoterRow): ScheduledSource {
     state: voter.state,
     phase: voter.kind === 'tenant' ? null : voter.phase,
     wasUnheard: voter.was_unheard,
+    behindAtMs: voter.behind_at,
   };
 }

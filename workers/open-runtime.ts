@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, openDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
-import { markDone } from '../models/service-marks.ts';
+import { markDone, type NotedDoing } from '../models/service-marks.ts';
 import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
@@ -49,7 +49,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     queues,
     log,
     metrics: createWorkerMetrics(registry),
-    noteDoing: createDoingNotes({ mark: (name, nowMs) => markDone(database, name, nowMs), onFailure: (error) => log.warn({ err: error }, 'service.not_marked') }),
+    noteDoing: createDoingNotes<NotedDoing>({ mark: (name, nowMs) => markDone(database, name, nowMs), onFailure: (error) => log.warn({ err: error }, 'service.not_marked') }),
     newId: createIdSource(),
     now: Date.now,
     publicUrl: options.publicUrl,

@@ -158,7 +158,7 @@ test('a process notes each of its doings once in ten seconds, and again at once 
   const marked: [string, number][] = [];
   const failures: unknown[] = [];
   let isAway = false;
-  const note = createDoingNotes({
+  const note = createDoingNotes<string>({
     mark: async (name, nowMs) => {
       if (isAway) throw new Error('away');
       marked.push([name, nowMs]);

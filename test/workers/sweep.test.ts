@@ -2,7 +2,7 @@ import test from 'ava';
 import { updateMonitor } from '../../models/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors.ts';
 import { markOffline, markOnline } from '../../models/agent-watch.ts';
-import type { Agent } from '../../models/agents.ts';
+import { markBehind, type Agent } from '../../models/agents.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
 import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
@@ -96,6 +96,41 @@ for (const backend of listQueueBackends()) {
   });
 }
 
+test('a place that had more to check than time makes nobody unknown until it has had time for as long as its silence counts', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  const agentNo = agents[0]?.no ?? 0;
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+
+  let doubtful = 0;
+  for (let second = 0; second <= 600; second += 10) {
+    await markBehind(runtime.database, agentNo, nowMs + second * SECOND);
+    const swept = await sweep({ ...runtime, now: () => nowMs + second * SECOND });
+    t.is(swept.transitions, 0, `after ${second} s`);
+    doubtful += swept.doubtful;
+  }
+  t.is(doubtful, 1, 'looked at once, and not with every sweep of a time in which there is too much to do anyway');
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  t.is(await sweepThrough(runtime, nowMs + 610 * SECOND, 170), 0);
+  t.is(await sweepThrough(runtime, nowMs + 790 * SECOND, 60), 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
+test('a place that falls silent makes a monitor unknown though another one, which is heard, has more to check than time', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+  await runtime.database.pool.query('UPDATE monitors SET down_min_sources = 3');
+  const [busy] = agents as [Agent];
+  let transitions = 0;
+  for (let second = 0; second <= 300; second += 10) {
+    const whenMs = nowMs + second * SECOND;
+    await markBehind(runtime.database, busy.no, whenMs);
+    await createEvaluator({ ...runtime, now: () => whenMs })([resultOf(monitor, busy, { dueAtMs: whenMs, verdict: 'up' })]);
+    transitions += (await sweep({ ...runtime, now: () => whenMs })).transitions;
+  }
+  t.is(transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
 test('an edited quorum decides anew without waiting for a result', async (t) => {
   const runtime = await openTestRuntime(t);
   const [bad, good] = [await runtime.addAgent('bad'), await runtime.addAgent('good')];
@@ -176,13 +211,14 @@ test('an agent whose token was revoked does not vote any more', async (t) => {
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
-test('a place that comes back from silence and still says down completes the quorum, though that is nothing new from it', async (t) => {
+for (const { why, isBehind } of [{ why: 'silence', isBehind: false }, { why: 'more than it had time for', isBehind: true }]) test(`a place that comes back from ${why} and still says down completes the quorum, though that is nothing new from it`, async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
   const [a, b, c] = agents as [Agent, Agent, Agent];
   const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
     createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
   for (const second of [60, 120]) for (const [agent, verdict] of [[a, 'down'], [b, 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
   for (const second of [180, 240, 300, 360, 420]) for (const [agent, verdict] of [[b, second >= 360 ? 'down' : 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
+  if (isBehind) await markBehind(runtime.database, a.no, nowMs + 425 * SECOND);
   await sweep({ ...runtime, now: () => nowMs + 430 * SECOND });
   t.is(await stateOf(runtime, monitor.id), 'up');
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import type { SchedulePhase } from '../../core/schedule.ts';
+import { markBehind } from '../../models/agents.ts';
 import { storeCertificates } from '../../models/certificates.ts';
 import { listDueChecks, takeLooks, type DueCheck } from '../../models/checks.ts';
 import type { Probe } from '../../probes/index.ts';
@@ -12,6 +13,7 @@ import { checkQueueName } from '../../queues/names.ts';
 import type { RegionJob } from '../../queues/payloads.ts';
 import { phaseBeginsAt } from '../../queues/schedules.ts';
 import type { HostPort } from '../../net/host-port.ts';
+import { createDoingNotes } from '../doing-notes.ts';
 import type { Runtime } from '../runtime.ts';
 import { createCertificateNotes } from './certificate-notes.ts';
 import { createGate } from './gate.ts';
@@ -73,6 +75,13 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     },
     onCrash: (due: DueCheck, error: unknown) => log.error({ err: error, monitor_id: due.monitorId }, 'check.crashed'),
   };
+  const noteBehind = createDoingNotes<number>({
+    async mark(agentNo, nowMs) {
+      log.warn({ region }, 'checks.behind');
+      await markBehind(database, agentNo, nowMs);
+    },
+    onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_marked'),
+  });
   const keepTicks = createChecker(dependencies);
   const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }), dependencies);
   const tryOnce = createTrialRunner({ ...dependencies, database, onCrash: (error) => log.error({ err: error }, 'trial.crashed') });
@@ -80,6 +89,7 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     if ('trialId' in data) return await tryOnce(data);
     const outcome = await ('looks' in data ? look(data.agentNo) : keepTicks(data, phaseBeginsAt(id)));
     metrics.checksDropped(outcome.dropped);
+    if (outcome.dropped > 0) await noteBehind(data.agentNo, now());
     if (outcome.checks > 0) await noteDoing('checks', now());
     return outcome;
   };

@@ -1,5 +1,5 @@
 import type { Change } from '../../core/change.ts';
-import { isFresh } from '../../core/decided-monitor.ts';
+import { isFresh, isRecent } from '../../core/decided-monitor.ts';
 import { reconsider } from '../../core/monitor-state.ts';
 import { freshnessMs, undecidedMs } from '../../core/quorum.ts';
 import { listDoubtfulMonitors, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
@@ -20,8 +20,8 @@ const CHUNK = 200;
 
 /**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
- * have been watching for as long as the silence lasts, and nothing waits that may end it: after a stand-still of ours every source is silent,
- * and that is our fault.
+ * have been watching for as long as the silence lasts, nothing waits that may end it, and none of those that are silent had more to check than
+ * time: after a stand-still of ours every source is silent, with too much to do some are, and that is our fault.
  */
 export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
   const { database } = runtime;
@@ -81,8 +81,14 @@ function decideChunk(runtime: Runtime, monitorNos: readonly number[], watching: 
 
 function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }): Change[] {
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
-  const change = reconsider(monitor, { nowMs: when.nowMs, silenceCounts: !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs });
+  const change = reconsider(monitor, { nowMs: when.nowMs, silenceCounts: !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs && !isLeftWaiting(monitor, when.nowMs) });
   return change === null ? [] : [change];
+}
+
+/** Whether one of the monitor's places has said nothing lately because it had more to check than time. */
+function isLeftWaiting(monitor: EvaluatedMonitor, nowMs: number): boolean {
+  const freshSinceMs = nowMs - freshnessMs(monitor.intervalSeconds);
+  return monitor.sources.some((source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs));
 }
 
 type TurnedSource = { monitorNo: number; agentNo: number; isUnheard: boolean };
