@@ -236,32 +236,41 @@ export async function storeMonitorStates(run: Run, monitors: readonly { no: numb
   );
 }
 
-/** Whether anybody is to look at the monitor `m`: its agents may be gone. */
-const HAS_SOURCES = 'EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)';
+/** A stretch of the monitors, in the order of their numbers; `lastNo` is null at their end. */
+export type DoubtfulPage = { doubtful: number[]; lastNo: number | null };
+
+/** The largest number that a monitor can have. */
+const MAX_NO = 2 ** 31 - 1;
+
+/** The sources of the stretch from $3 to $4. Named wherever sources are read, for what a plan hashes it reads whole, and of all monitors that costs more than all the rest. */
+const SOURCES = '(SELECT * FROM monitor_sources WHERE monitor_no > $3 AND monitor_no <= $4)';
+
+/** Of a source: it is noted as one that did not count. Asked of an index of few, so that the source's row need not be read. */
+const IS_UNHEARD = `EXISTS (SELECT 1 FROM ${SOURCES} u WHERE u.monitor_no = s.monitor_no AND u.agent_no = s.agent_no AND u.was_unheard)`;
 
 /**
- * Monitors that time or an edit may have changed although no result said so, by number: decided ones of which a source has no result
- * recent enough or an agent offline (but not again and again those whose agents are behind), those of which a source counts again, undecided ones past their patience, and those edited since
- * `editedSinceSeconds`.
+ * Of the next so many monitors those that time or an edit may have changed although no result said so, by number: decided ones of which a source has
+ * no result recent enough (once only where its agent is behind) or an agent offline, those of which a source counts again, undecided ones past
+ * their patience, and those edited since `editedSinceSeconds`.
  */
-export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; editedSinceSeconds: number }): Promise<number[]> {
+export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; editedSinceSeconds: number; afterNo: number; limit: number }): Promise<DoubtfulPage> {
+  const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [when.afterNo, when.limit - 1]);
+  const lastNo = last?.no ?? null;
   const rows = await run<{ no: number }>(
-    `SELECT m.no FROM monitors m
-     WHERE m.enabled AND m.target <> ''
-       AND (EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no AND s.phase IS NOT NULL) OR NOT ${HAS_SOURCES})
-       AND (m.updated_at >= $2
-         OR (m.state IN ('up', 'degraded', 'down') AND NOT ${HAS_SOURCES})
-         OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
-         OR (m.state IN ('up', 'degraded', 'down') AND EXISTS (
-           SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-           WHERE s.monitor_no = m.no AND (NOT ${IS_ONLINE} OR NOT (${IS_RECENT} OR (s.was_unheard AND ${IS_BEHIND})))))
-         OR EXISTS (
-           SELECT 1 FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
-           WHERE s.monitor_no = m.no AND s.was_unheard AND ${IS_ONLINE} AND ${IS_RECENT}))
-     ORDER BY m.no`,
-    [when.nowMs, when.editedSinceSeconds],
+    `SELECT d.no FROM (
+       SELECT DISTINCT m.no
+       FROM monitors m LEFT JOIN ${SOURCES} s ON s.monitor_no = m.no LEFT JOIN agents a ON a.no = s.agent_no
+       WHERE m.no > $3 AND m.no <= $4 AND m.enabled AND m.target <> ''
+         AND (m.updated_at >= $2
+           OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
+           OR (m.state IN ('up', 'degraded', 'down') AND (s.monitor_no IS NULL OR NOT ${IS_ONLINE} OR NOT (${IS_RECENT} OR (${IS_BEHIND} AND ${IS_UNHEARD}))))
+           OR (${IS_UNHEARD} AND ${IS_ONLINE} AND ${IS_RECENT}))
+     ) d
+     WHERE EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL) OR NOT EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no)
+     ORDER BY d.no`,
+    [when.nowMs, when.editedSinceSeconds, when.afterNo, lastNo ?? MAX_NO],
   );
-  return rows.map((row) => row.no);
+  return { doubtful: rows.map(({ no }) => no), lastNo };
 }
 
 function sourceOf(voter: VoterRow): ScheduledSource {

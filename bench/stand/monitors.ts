@@ -72,13 +72,15 @@ function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Fl
 /** Monitors of one statement: pausing them one by one locks as few. */
 const UNSCHEDULED_AT_ONCE = 1000;
 
-/** Pauses monitors in bulk; their phases stay occupied by others. Locks rows in the order of their numbers, as evaluators do. */
+/** Pauses monitors in bulk; their phases stay occupied by others. Locks sources before monitors and both in the order of their numbers, as evaluators do. */
 export async function unscheduleMonitors({ database }: Installation, { first, count }: { first: number; count: number }): Promise<void> {
   for (let from = first; from < first + count; from += UNSCHEDULED_AT_ONCE) {
     await runWith(database)(
-      `WITH chosen AS MATERIALIZED (SELECT no FROM monitors WHERE id BETWEEN $1 AND $2 ORDER BY no FOR NO KEY UPDATE),
+      `WITH before AS MATERIALIZED (
+         SELECT s.* FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no WHERE m.id BETWEEN $1 AND $2 ORDER BY s.monitor_no FOR NO KEY UPDATE OF s
+       ),
+       chosen AS MATERIALIZED (SELECT m.no FROM monitors m WHERE m.no IN (SELECT monitor_no FROM before) ORDER BY m.no FOR NO KEY UPDATE),
        paused AS (UPDATE monitors m SET enabled = false, state = 'paused' FROM chosen c WHERE m.no = c.no),
-       before AS MATERIALIZED (SELECT s.* FROM monitor_sources s JOIN chosen c ON c.no = s.monitor_no ORDER BY s.monitor_no FOR NO KEY UPDATE OF s),
        left_phases AS (UPDATE monitor_sources s SET phase = NULL FROM before b WHERE s.monitor_no = b.monitor_no AND s.agent_no = b.agent_no)
        UPDATE schedule_phases p SET monitors = p.monitors - l.count
        FROM (SELECT agent_no, interval_seconds, phase, count(*) FROM before GROUP BY 1, 2, 3) l

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Change } from '../../core/change.ts';
 import { isFresh, isRecent } from '../../core/decided-monitor.ts';
 import { reconsider } from '../../core/monitor-state.ts';
@@ -15,6 +16,9 @@ const EDITED_MS = 60_000;
 /** With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their sources. */
 const BEHIND_MS = 5000;
 
+/** Monitors looked at with one statement: some 20 ms of PostgreSQL. */
+const PAGE = 5000;
+
 /** Monitors decided in one transaction. */
 const CHUNK = 200;
 
@@ -30,7 +34,7 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });
   // While the queue is away it is not known what waits in it.
   const isBehind = oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
-  const doubtful = await listDoubtfulMonitors(runOn(database.pool), { nowMs: startMs, editedSinceSeconds: Math.floor((startMs - EDITED_MS) / 1000) });
+  const doubtful = await listDoubtful(runtime, startMs);
   let transitions = 0;
   for (let start = 0; start < doubtful.length; start += CHUNK) {
     const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), { watchingSinceMs, isBehind });
@@ -39,6 +43,20 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
     transitions += recorded.transitions.length;
   }
   return { doubtful: doubtful.length, transitions };
+}
+
+/** Rests after each statement for as long as it took: nobody waits for a sweep, and of very many monitors it would have a processor to itself for seconds. */
+async function listDoubtful({ database }: Runtime, nowMs: number): Promise<number[]> {
+  const all: number[] = [];
+  const when = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000), limit: PAGE };
+  for (let afterNo: number | null = 0; afterNo !== null; ) {
+    const startedAt = performance.now();
+    const { doubtful, lastNo } = await listDoubtfulMonitors(runOn(database.pool), { ...when, afterNo });
+    all.push(...doubtful);
+    afterNo = lastNo;
+    if (lastNo !== null) await sleep(performance.now() - startedAt);
+  }
+  return all;
 }
 
 /** What a silence is worth that a sweep finds. */
