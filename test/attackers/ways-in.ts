@@ -24,6 +24,9 @@ export type WaysIn = {
 /** `root` is the WHOIS server of the operator's choice; `refer` has it refer to another one. `timeoutMs` is that of each contact. */
 export type WaysInOptions = { allowPrivateNetwork: boolean; root: { host: string; port: number }; refer: (to: string) => void; timeoutMs: number };
 
+/** What is said of a domain whose look-up was still under way when patience ended. */
+export const NOTHING_YET = 'nothing learnt in time';
+
 /** Whom the root refers to where somebody else is to be contacted: a place that is refused. */
 const NOBODY = '192.0.2.1:9';
 
@@ -63,7 +66,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
     if (base !== null && URL.parse(base) === null) return 'no URL';
     rdapBase = base;
     const { facts } = await knownDomains().know('shop.example', timeoutMs);
-    return facts.failure ?? 'registered';
+    return facts.failure ?? (facts.answeredAtMs === null ? NOTHING_YET : 'registered');
   };
   const send = async (url: string): Promise<string> => {
     if (URL.parse(url) === null) return 'no URL';
