@@ -260,14 +260,16 @@ test('all four types are measured, an icmp monitor where the machine can', async
   server.state.work = [
     workItem({ monitorId: 'mon_http', target: target.url(), checkSpec: { assertions: [{ source: 'text_body', op: 'contains', value: 'ok' }] } }),
     workItem({ monitorId: 'mon_tcp', type: 'tcp', target: host, method: null, expectedStatus: null }),
-    workItem({ monitorId: 'mon_udp', type: 'udp', target: '127.0.0.1:9', method: null, expectedStatus: null, timeoutMs: 500, checkSpec: { transport: { payload: 'a\\n', payloadEncoding: 'utf8' } } }),
+    workItem({ monitorId: 'mon_udp', type: 'udp', target: '127.0.0.1:9', intervalSeconds: 1, method: null, expectedStatus: null, timeoutMs: 500, checkSpec: { transport: { payload: 'a\\n', payloadEncoding: 'utf8' } } }),
     workItem({ monitorId: 'mon_icmp', type: 'icmp', target: '127.0.0.1', method: null, expectedStatus: null, timeoutMs: 2000, checkSpec: { ping: { count: 1 } } }),
   ];
   await stand.startConnected();
   const resultOf = (monitorId: string) => until(() => server.taken().find((result) => result['monitorId'] === monitorId), PATIENT);
   t.like(await resultOf('mon_http'), { ok: true });
   t.like(await resultOf('mon_tcp'), { ok: true });
-  t.like(await resultOf('mon_udp'), { ok: false, cause: 'udp_no_reply' });
+  // On a busy machine the first ones may be no votes: the agent itself stood still in so short a check.
+  await until(() => server.taken().some((result) => result['monitorId'] === 'mon_udp' && result['cause'] === 'udp_no_reply'), PATIENT);
+  t.true(server.taken().filter((result) => result['monitorId'] === 'mon_udp').every((result) => result['ok'] === false));
   const hasEcho = capabilitiesOf(server).includes('icmp');
   t.like(await resultOf('mon_icmp'), hasEcho ? { ok: true, detail: { ping: { sent: 1, received: 1 } } } : { ok: false, cause: 'unsupported_by_agent' });
 });

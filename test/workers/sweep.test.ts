@@ -211,22 +211,24 @@ test('an agent whose token was revoked does not vote any more', async (t) => {
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
-for (const { why, isBehind } of [{ why: 'silence', isBehind: false }, { why: 'more than it had time for', isBehind: true }]) test(`a place that comes back from ${why} and still says down completes the quorum, though that is nothing new from it`, async (t) => {
-  const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
-  const [a, b, c] = agents as [Agent, Agent, Agent];
-  const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
-    createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
-  for (const second of [60, 120]) for (const [agent, verdict] of [[a, 'down'], [b, 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
-  for (const second of [180, 240, 300, 360, 420]) for (const [agent, verdict] of [[b, second >= 360 ? 'down' : 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
-  if (isBehind) await markBehind(runtime.database, a.no, nowMs + 425 * SECOND);
-  await sweep({ ...runtime, now: () => nowMs + 430 * SECOND });
-  t.is(await stateOf(runtime, monitor.id), 'up');
+for (const { why, isBehind } of [{ why: 'silence', isBehind: false }, { why: 'more than it had time for', isBehind: true }]) {
+  test(`a place that comes back from ${why} and still says down completes the quorum, though that is nothing new from it`, async (t) => {
+    const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
+    const [a, b, c] = agents as [Agent, Agent, Agent];
+    const hand = (seconds: number, agent: Agent, verdict: MeasuredResult['verdict']) =>
+      createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
+    for (const second of [60, 120]) for (const [agent, verdict] of [[a, 'down'], [b, 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
+    for (const second of [180, 240, 300, 360, 420]) for (const [agent, verdict] of [[b, second >= 360 ? 'down' : 'up'], [c, 'up']] as const) await hand(second, agent, verdict);
+    if (isBehind) await markBehind(runtime.database, a.no, nowMs + 425 * SECOND);
+    await sweep({ ...runtime, now: () => nowMs + 430 * SECOND });
+    t.is(await stateOf(runtime, monitor.id), 'up');
 
-  await hand(440, a, 'down');
-  await sweep({ ...runtime, now: () => nowMs + 450 * SECOND });
-  t.is(await stateOf(runtime, monitor.id), 'down');
-  t.is((await sweep({ ...runtime, now: () => nowMs + 460 * SECOND })).doubtful, 0);
-});
+    await hand(440, a, 'down');
+    await sweep({ ...runtime, now: () => nowMs + 450 * SECOND });
+    t.is(await stateOf(runtime, monitor.id), 'down');
+    t.is((await sweep({ ...runtime, now: () => nowMs + 460 * SECOND })).doubtful, 0);
+  });
+}
 
 test('what an agent said while it was offline for a moment between two sweeps is decided by the next', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });
