@@ -189,8 +189,8 @@ function workerOptions({ concurrency, lockDurationMs, keepCompleted = 0 }: JobWo
     // A job of a killed worker comes back; how often is for the processor to limit, which knows what it already did.
     maxStalledCount: 10,
     stalledInterval: STALLED_INTERVAL_MS,
-    // Jobs announce themselves; this is how often an idle worker looks all the same, in seconds. What is announced in the moment in which PostgreSQL
-    // comes back is not heard, and alerts wait for it.
+    // Jobs announce themselves; this is how often an idle worker looks all the same, in seconds. A wait that begins while PostgreSQL
+    // goes away hangs on a listener that is gone: nothing wakes it but this, and alerts wait for it.
     drainDelay: 10,
     runRetryDelay: 1000,
     removeOnComplete: { count: keepCompleted },
