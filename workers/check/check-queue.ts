@@ -77,7 +77,7 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
   };
   const noteBehind = createDoingNotes<number>({
     async mark(agentNo, nowMs) {
-      log.warn({ region }, 'checks.behind');
+      log.warn({}, 'checks.behind');
       await markBehind(database, agentNo, nowMs);
     },
     onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_marked'),
