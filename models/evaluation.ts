@@ -23,7 +23,8 @@ export type LockedSource = {
 
 /**
  * `phase` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers' agents, who keep their own.
- * `behindAtMs`: when its agent last left out checks for want of time (null = never). `wasUnheard`: it is noted as one that did not count when a sweep last decided its monitor, or whose agent went offline since.
+ * `behindAtMs`: when its agent last left out checks for want of time (null = never). `wasUnheard`: it is noted as one that did not count when a
+ * sweep last decided its monitor, or whose agent went offline since.
  */
 export type ScheduledSource = Source & { phase: number | null; wasUnheard: boolean; behindAtMs: number | null };
 
