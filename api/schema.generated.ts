@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 37d0e15212b9e5580ec9120fbb4e0597c1bc8557bdfd09d2a010e16f7cc327b5
+// openapi.yaml sha256 762349128b8ad58df722922177aba7e90aa480755403aaf4d9be5625d501709e
 
 export type paths = {
     "/monitors": {
@@ -2065,11 +2065,8 @@ export type components = {
         ExpectedStatus: string;
         /** @description Text that the first 1 MiB of the body must contain, case-sensitive. Empty or null clears it. */
         BodyMatch: string | null;
-        /**
-         * @description Whether redirects are followed; http monitors do unless told otherwise.
-         * @enum {boolean|integer}
-         */
-        FollowRedirects: true | false | 1 | 0;
+        /** @description Whether redirects are followed; http monitors do unless told otherwise. */
+        FollowRedirects: boolean | number;
         Streak: number;
         /** @description From 1 to the number of the monitor's agents; only 1 for vendor, domain, dns and heartbeat monitors. Omitted or null, at creation and in a
          *     PATCH: 2, or 1 with fewer than two agents.
@@ -3702,7 +3699,7 @@ export type components = {
         /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
         Cursor: string;
         /** @description Only incidents that are still open, or only resolved ones. */
-        IncidentStatus: "open" | "resolved";
+        IncidentStatusFilter: "open" | "resolved";
         /** @description Only incidents that started at this Unix second or later. */
         Since: number;
         /** @description Only incidents that started at this Unix second or earlier. */
@@ -3733,28 +3730,12 @@ export type components = {
         TokenId: string;
         /** @description The monitor's `check_spec.heartbeat.token`. */
         HeartbeatToken: string;
-        /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-        EventSignature: string;
-        /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-        EventSignaturePrevious: string;
-        /** @description The kind of event. */
-        EventName: components["schemas"]["EventKind"];
-        /** @description The envelope's `delivery_id`; the same in every retry. */
-        EventDelivery: string;
-        /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-        EventTimestamp: string;
-        /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-        StandardWebhookId: string;
-        /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-        StandardWebhookTimestamp: string;
-        /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-        StandardWebhookSignature: string;
     };
     requestBodies: {
         /** @description What the job has to say; the first 10 kB are kept. */
         PingOutput: {
             content: {
-                "text/plain": string;
+                "application/octet-stream": string;
             };
         };
     };
@@ -4033,7 +4014,7 @@ export interface operations {
                 /** @description Where the page starts, taken from the `Link` header of the page before. Opaque. */
                 cursor?: components["parameters"]["Cursor"];
                 /** @description Only incidents that are still open, or only resolved ones. */
-                status?: components["parameters"]["IncidentStatus"];
+                status?: components["parameters"]["IncidentStatusFilter"];
                 /** @description An extension. Only incidents that were acknowledged (`true`), or only those that were not. */
                 acknowledged?: components["parameters"]["IncidentAcknowledged"];
                 /** @description Only incidents that started at this Unix second or later. */
@@ -4447,7 +4428,7 @@ export interface operations {
                 /** @description Only incidents of this monitor. */
                 monitor_id?: components["schemas"]["QueryText"];
                 /** @description Only incidents that are still open, or only resolved ones. */
-                status?: components["parameters"]["IncidentStatus"];
+                status?: components["parameters"]["IncidentStatusFilter"];
                 /** @description An extension. Only incidents that were acknowledged (`true`), or only those that were not. */
                 acknowledged?: components["parameters"]["IncidentAcknowledged"];
                 /** @description Only incidents that started at this Unix second or later. */
@@ -6292,21 +6273,21 @@ export interface operations {
             query?: never;
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-                "X-Service-Signature": components["parameters"]["EventSignature"];
+                "X-Service-Signature": string;
                 /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
+                "X-Service-Signature-Previous"?: string;
                 /** @description The kind of event. */
-                "X-Service-Event": components["parameters"]["EventName"];
+                "X-Service-Event": components["schemas"]["EventKind"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
-                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                "X-Service-Delivery": string;
                 /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                "X-Service-Timestamp": string;
                 /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-                "webhook-id": components["parameters"]["StandardWebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -6345,21 +6326,21 @@ export interface operations {
             query?: never;
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-                "X-Service-Signature": components["parameters"]["EventSignature"];
+                "X-Service-Signature": string;
                 /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
+                "X-Service-Signature-Previous"?: string;
                 /** @description The kind of event. */
-                "X-Service-Event": components["parameters"]["EventName"];
+                "X-Service-Event": components["schemas"]["EventKind"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
-                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                "X-Service-Delivery": string;
                 /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                "X-Service-Timestamp": string;
                 /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-                "webhook-id": components["parameters"]["StandardWebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -6398,21 +6379,21 @@ export interface operations {
             query?: never;
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-                "X-Service-Signature": components["parameters"]["EventSignature"];
+                "X-Service-Signature": string;
                 /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
+                "X-Service-Signature-Previous"?: string;
                 /** @description The kind of event. */
-                "X-Service-Event": components["parameters"]["EventName"];
+                "X-Service-Event": components["schemas"]["EventKind"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
-                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                "X-Service-Delivery": string;
                 /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                "X-Service-Timestamp": string;
                 /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-                "webhook-id": components["parameters"]["StandardWebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -6451,21 +6432,21 @@ export interface operations {
             query?: never;
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-                "X-Service-Signature": components["parameters"]["EventSignature"];
+                "X-Service-Signature": string;
                 /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
+                "X-Service-Signature-Previous"?: string;
                 /** @description The kind of event. */
-                "X-Service-Event": components["parameters"]["EventName"];
+                "X-Service-Event": components["schemas"]["EventKind"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
-                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                "X-Service-Delivery": string;
                 /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                "X-Service-Timestamp": string;
                 /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-                "webhook-id": components["parameters"]["StandardWebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -6504,21 +6485,21 @@ export interface operations {
             query?: never;
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-                "X-Service-Signature": components["parameters"]["EventSignature"];
+                "X-Service-Signature": string;
                 /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
+                "X-Service-Signature-Previous"?: string;
                 /** @description The kind of event. */
-                "X-Service-Event": components["parameters"]["EventName"];
+                "X-Service-Event": components["schemas"]["EventKind"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
-                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                "X-Service-Delivery": string;
                 /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                "X-Service-Timestamp": string;
                 /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-                "webhook-id": components["parameters"]["StandardWebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -6557,21 +6538,21 @@ export interface operations {
             query?: never;
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-                "X-Service-Signature": components["parameters"]["EventSignature"];
+                "X-Service-Signature": string;
                 /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
+                "X-Service-Signature-Previous"?: string;
                 /** @description The kind of event. */
-                "X-Service-Event": components["parameters"]["EventName"];
+                "X-Service-Event": components["schemas"]["EventKind"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
-                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                "X-Service-Delivery": string;
                 /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                "X-Service-Timestamp": string;
                 /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-                "webhook-id": components["parameters"]["StandardWebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;
@@ -6610,21 +6591,21 @@ export interface operations {
             query?: never;
             header: {
                 /** @description `sha256=` and the lowercase hex HMAC-SHA256 of the raw body; the key is the whole signing secret, `whsec_` included. Compare in constant time. */
-                "X-Service-Signature": components["parameters"]["EventSignature"];
+                "X-Service-Signature": string;
                 /** @description An extension, there only within 24 hours after a change of the secret. The same as `X-Service-Signature`, with the secret before. */
-                "X-Service-Signature-Previous"?: components["parameters"]["EventSignaturePrevious"];
+                "X-Service-Signature-Previous"?: string;
                 /** @description The kind of event. */
-                "X-Service-Event": components["parameters"]["EventName"];
+                "X-Service-Event": components["schemas"]["EventKind"];
                 /** @description The envelope's `delivery_id`; the same in every retry. */
-                "X-Service-Delivery": components["parameters"]["EventDelivery"];
+                "X-Service-Delivery": string;
                 /** @description When this attempt was sent, in Unix seconds. Not part of the signature. */
-                "X-Service-Timestamp": components["parameters"]["EventTimestamp"];
+                "X-Service-Timestamp": string;
                 /** @description The same as `X-Service-Delivery`, for libraries of the Standard Webhooks specification. */
-                "webhook-id": components["parameters"]["StandardWebhookId"];
+                "webhook-id": string;
                 /** @description When this attempt was sent, in Unix seconds. Part of the signature in `webhook-signature`. */
-                "webhook-timestamp": components["parameters"]["StandardWebhookTimestamp"];
+                "webhook-timestamp": string;
                 /** @description `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; the key is what follows `whsec_`, decoded from base64. Within 24 hours after a change of the secret a second such value follows after a blank, with the secret before. */
-                "webhook-signature": components["parameters"]["StandardWebhookSignature"];
+                "webhook-signature": string;
             };
             path?: never;
             cookie?: never;

@@ -1,12 +1,12 @@
 import test from 'ava';
 import { execFile } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { signDelivery } from '../../notifications/webhook/signature.ts';
+import { isInstalled } from '../helpers/command.ts';
 
 const run = promisify(execFile);
 const SAMPLES = fileURLToPath(new URL('../../console/samples/', import.meta.url));
@@ -155,15 +155,4 @@ async function ask(language: keyof typeof DRIVERS, cases: readonly Case[]): Prom
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function isInstalled(program: string): boolean {
-  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }
