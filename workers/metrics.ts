@@ -49,7 +49,7 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
   const chores = new Counter({ name: 'spotcheck_chores_total', help: 'Chores by outcome', labelNames: ['chore', 'outcome'], registers });
   const choreSeconds = new Gauge({ name: 'spotcheck_chore_seconds', help: 'Duration of the last run of a chore', labelNames: ['chore'], registers });
   const mended = new Counter({ name: 'spotcheck_schedules_mended_total', help: 'Job schedulers that the reconcile chore added or removed', registers });
-  const rolled = new Counter({ name: 'spotcheck_rollup_hours_total', help: 'Hours whose checks were rolled up', registers });
+  const rolled = new Counter({ name: 'spotcheck_rollups_total', help: 'Roll-ups made, each of all checks of one hour', registers });
   const rollupLag = new Gauge({ name: 'spotcheck_rollup_lag_seconds', help: 'Since when the oldest hour is over that is not rolled up; 0 = none is', registers });
   const mendedDeliveries = new Counter({ name: 'spotcheck_deliveries_mended_total', help: 'Overdue deliveries whose jobs the reconcile chore added again', registers });
   const gaps = new Counter({ name: 'spotcheck_service_gaps_total', help: 'Stretches in which the service itself stood still, counted when they are noticed', labelNames: ['kind'], registers });

@@ -1,0 +1,30 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import test from 'ava';
+import { isInstalled } from '../helpers/command.ts';
+import { ROOT } from '../helpers/program.ts';
+import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
+
+const asked = isInstalled('promtool') ? '' : ' (not installed here, so not asked)';
+
+test(`the running service shows the metrics that docs/operations.md names, and promtool${asked} finds no fault in them`, async (t) => {
+  const { url } = await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+
+  const shown = [...metrics.matchAll(/^# TYPE (spotcheck_\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
+  const page = await readFile(join(ROOT, 'docs', 'operations.md'), 'utf8');
+  const documented = [...page.matchAll(/^\| `(spotcheck_\w+)`(?: w)? \| (\w+) \|/gm)].map(([, name, type]) => `${name} ${type}`);
+  t.deepEqual(documented.toSorted(), shown.toSorted());
+
+  if (isInstalled('promtool')) t.deepEqual(await askPromtool(metrics), { status: 0, said: ['', ''] });
+});
+
+async function askPromtool(metrics: string): Promise<{ status: number | null; said: string[] }> {
+  const promtool = spawn('promtool', ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => promtool.once('close', resolve));
+  promtool.stdin.end(metrics);
+  const said = await Promise.all([text(promtool.stdout), text(promtool.stderr)]);
+  return { status: await ended, said };
+}
