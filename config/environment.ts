@@ -65,7 +65,7 @@ const VARIABLES = z.object({
   PUBLIC_URL: httpUrl.optional(),
   TRUSTED_PROXIES: variable('addresses, ranges such as 10.0.0.0/8, loopback or private, comma-separated, each once', listOf(trustedProxy)).default([]),
   DATA_DIR: text.default('.data'),
-  DATABASE_URL: secret(variable('a postgres:// URL', databaseUrl).optional()),
+  DATABASE_URL: secret(variable('a postgres:// URL, with several hosts after commas where one of them is a standby (target_session_attrs: read-write or primary)', databaseUrl).optional()),
   REDIS_URL: secret(variable('redis:// or rediss:// URLs of one kind, comma-separated', redisUrl).optional()),
   SECRET_KEYS: secret(variable('id:base64 pairs, comma-separated, each key 32 bytes, each id unique', parseSecretKeys).optional()),
   BOOTSTRAP_TOKEN: secret(variable('spk_ and then letters, digits, - or _', (value) => (/^spk_[A-Za-z0-9_-]{1,200}$/.test(value) ? value : null)).optional()),

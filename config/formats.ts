@@ -50,9 +50,15 @@ export function urlOf(...protocols: readonly string[]): (text: string) => string
   };
 }
 
-/** A PostgreSQL connection string; its query may carry options such as `sslmode`. */
+/** What `target_session_attrs` may ask for: Spotcheck writes, so that a standby is no use to it. */
+const WRITABLE = new Set([null, 'any', 'read-write', 'primary']);
+
+/** A PostgreSQL connection string, with one host or several (`host1:5432,host2:5432`); its query may carry options such as `sslmode`. */
 export function databaseUrl(text: string): string | null {
-  return /^postgres(ql)?:\/\/\S+$/.test(text) && URL.canParse(text) ? text : null;
+  const [, scheme = '', credentials = '', hosts = '', rest = ''] = /^(postgres(?:ql)?:\/\/)((?:[^/?#\s]*@)?)([^/?#\s]+)(\S*)$/.exec(text) ?? [];
+  const urls = hosts.split(',').map((host) => `${scheme}${credentials}${host}${rest}`);
+  if (hosts.split(',').includes('') || !urls.every((url) => URL.canParse(url))) return null;
+  return WRITABLE.has(new URL(urls[0] ?? '').searchParams.get('target_session_attrs')) ? text : null;
 }
 
 /** One Redis address, or the comma-separated nodes of a Cluster, all of one scheme. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client as Connection } from 'pg';
 import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
@@ -35,9 +35,9 @@ export async function noteChange(run: Run, { tenantId, kind, id }: Change): Prom
 }
 
 /** Listens to committed changes of all tenants on a connection of its own, until it is stopped. */
-export function listenToChanges({ pool }: Pick<Database, 'pool'>, listener: ChangeListener): { stop: () => Promise<void> } {
+export function listenToChanges({ Client }: Pick<Database, 'Client'>, listener: ChangeListener): { stop: () => Promise<void> } {
   const stopping = new AbortController();
-  const listening = keepListening(pool.options, listener, stopping.signal);
+  const listening = keepListening(Client, listener, stopping.signal);
   return {
     async stop() {
       stopping.abort();
@@ -46,7 +46,7 @@ export function listenToChanges({ pool }: Pick<Database, 'pool'>, listener: Chan
   };
 }
 
-async function keepListening(options: Database['pool']['options'], listener: ChangeListener, signal: AbortSignal): Promise<void> {
+async function keepListening(Client: Database['Client'], listener: ChangeListener, signal: AbortSignal): Promise<void> {
   let pauseMs = FIRST_PAUSE_MS;
   while (!signal.aborted) {
     const onListening = () => {
@@ -54,7 +54,7 @@ async function keepListening(options: Database['pool']['options'], listener: Cha
       if (!signal.aborted) listener.onListening();
     };
     try {
-      await listenOnce(options, { ...listener, onListening }, signal);
+      await listenOnce(Client, { ...listener, onListening }, signal);
     } catch (error) {
       if (!signal.aborted) listener.onLost(error);
     }
@@ -64,8 +64,8 @@ async function keepListening(options: Database['pool']['options'], listener: Cha
 }
 
 /** Resolves once it is to stop; rejects when the connection is lost. */
-async function listenOnce({ connectionString, application_name }: Database['pool']['options'], listener: ChangeListener, signal: AbortSignal): Promise<void> {
-  const client = new Client({ connectionString, application_name, keepAlive: true, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS });
+async function listenOnce(Client: Database['Client'], listener: ChangeListener, signal: AbortSignal): Promise<void> {
+  const client = new Client({ keepAlive: true, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS });
   const lost = new Promise<never>((_resolve, reject) => {
     client.once('end', () => reject(new Error('The connection that listens to changes was closed')));
     client.on('error', reject);
@@ -86,7 +86,7 @@ async function listenOnce({ connectionString, application_name }: Database['pool
   }
 }
 
-async function keepAsking(client: Client, signal: AbortSignal): Promise<void> {
+async function keepAsking(client: Connection, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await pause(ASK_EVERY_MS, signal);
     if (!signal.aborted) await client.query('SELECT 1');

@@ -1,6 +1,7 @@
 import { Pool, types } from 'pg';
 import { Sequelize, type ModelStatic } from 'sequelize';
 import type { Author } from '../core/audit/entry.ts';
+import { clientClass, type ClientClass } from '../postgres/client.ts';
 import { defineApiTokenRecord, defineTenantRecord, type ApiTokenRecord, type TenantRecord } from './records/accounts.ts';
 import { defineAgentRecord, type AgentRecord } from './records/agent.ts';
 import { defineChannelRecord, type ChannelRecord } from './records/channel.ts';
@@ -9,10 +10,10 @@ import type { SecretBox } from './secret-box.ts';
 import { sessionNameOf } from './session-name.ts';
 
 /**
- * The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL. What changes through one that has an `author` is
- * recorded as theirs.
+ * The two doors to one PostgreSQL: `orm` for the records people edit, `pool` for the hot paths in plain SQL, and `Client` for a connection of one's own.
+ * What changes through one that has an `author` is recorded as theirs.
  */
-export type Database = { orm: Sequelize; pool: Pool; secrets: SecretBox; records: Records; author?: Author };
+export type Database = { orm: Sequelize; pool: Pool; Client: ClientClass; secrets: SecretBox; records: Records; author?: Author };
 
 /** The mapped tables of one connection. */
 export type Records = {
@@ -49,26 +50,25 @@ const CLOSE_TIMEOUT_MS = 5000;
 /** Opens both pools; connects on first use. BIGINT columns hold times and counts below 2^53 and come as numbers. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { poolSize = 5, acquireTimeoutMs = ACQUIRE_TIMEOUT_MS, queryTimeoutMs = QUERY_TIMEOUT_MS } = options;
-  const name = sessionNameOf(options.secrets);
   types.setTypeParser(types.builtins.INT8, Number);
+  const Client = clientClass(options.databaseUrl, { application_name: sessionNameOf(options.secrets), statement_timeout: STATEMENT_TIMEOUT_MS });
   const pool = new Pool({
-    connectionString: options.databaseUrl,
+    Client,
     max: poolSize,
-    application_name: name,
     connectionTimeoutMillis: acquireTimeoutMs,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: queryTimeoutMs,
     idleTimeoutMillis: 30_000,
   });
   pool.on('error', (error) => options.onError?.(error));
-  const orm = new Sequelize(options.databaseUrl, {
+  const orm = new Sequelize({
     dialect: 'postgres',
+    dialectModule: { Client, types },
     logging: false,
     pool: { max: poolSize, min: 0, acquire: acquireTimeoutMs, idle: 30_000 },
-    dialectOptions: { application_name: name, statement_timeout: STATEMENT_TIMEOUT_MS, query_timeout: queryTimeoutMs, connectionTimeoutMillis: acquireTimeoutMs },
+    dialectOptions: { query_timeout: queryTimeoutMs, connectionTimeoutMillis: acquireTimeoutMs },
     define: { timestamps: false, underscored: true, freezeTableName: true },
   });
-  return { orm, pool, secrets: options.secrets, records: defineRecords(orm) };
+  return { orm, pool, Client, secrets: options.secrets, records: defineRecords(orm) };
 }
 
 function defineRecords(orm: Sequelize): Records {

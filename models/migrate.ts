@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import type { Umzug, UmzugStorage } from 'umzug';
+import { clientClass } from '../postgres/client.ts';
+import { refuseTransactionPooling } from '../postgres/pooling.ts';
 import { listMigrationFiles, type MigrationFile } from './schema-state.ts';
 import { sqlStateOf } from './sql.ts';
 
@@ -24,7 +26,9 @@ const HELD_BY_OTHERS: ReadonlySet<string | null> = new Set(['55P03', '40P01']);
  * knows: the schema is left as it is then. Throws what PostgreSQL refused, and where the text of an applied migration is another one now.
  */
 export async function migrate(databaseUrl: string, onProgress?: (text: string) => void): Promise<void> {
-  const client = new Client({ connectionString: databaseUrl, application_name: 'spotcheck migrate' });
+  const Connection = clientClass(databaseUrl, { application_name: 'spotcheck migrate' });
+  await refuseTransactionPooling(Connection);
+  const client = new Connection();
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);

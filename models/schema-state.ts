@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { refuseTransactionPooling } from '../postgres/pooling.ts';
 import type { Database } from './database.ts';
 
 const FOLDER = fileURLToPath(new URL('migrations/', import.meta.url));
@@ -29,7 +30,8 @@ function checksumOf(sql: string): string {
  * Resolves when PostgreSQL answers and knows all migrations of this release; rejects with its reason where it does not, and with the remedy where
  * some are missing. A newer schema is as good: it serves the release before as well, or old and new processes could not run side by side.
  */
-export async function requireSchema(database: Pick<Database, 'pool'>): Promise<void> {
+export async function requireSchema(database: Pick<Database, 'pool' | 'Client'>): Promise<void> {
+  await refuseTransactionPooling(database.Client);
   const { rows } = await database.pool.query<{ name: string }>('SELECT name FROM schema_migrations').catch((error: Error & { code?: string }) => {
     if (error.code === NO_TABLE) return { rows: [] };
     throw error;

@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } from 'bullmq';
 import { Cluster, Redis } from 'ioredis';
 import { Pool } from 'pg';
+import { clientClass, type SessionSettings } from '../postgres/client.ts';
 
 export type QueueBackendOptions = {
   /** PostgreSQL that holds the queues when there is no Redis. */
@@ -55,30 +56,32 @@ const COMMAND_TIMEOUT_MS = 5000;
 /** After this a statement of the queue's is given up with its connection: a server that was cut off never answers it, in milliseconds. */
 const QUERY_TIMEOUT_MS = 15_000;
 
+/**
+ * Sessions of the queue's. Their commits do not wait for the disk: what a crash takes back of a queue is made again from the rows, as if Redis had lost it.
+ */
+const SESSION: SessionSettings = { application_name: 'spotcheck queue', search_path: 'bullmq', deadlock_timeout: '50ms', jit: 'off', synchronous_commit: 'off' };
+
 /** Opens the backend; connects lazily and reconnects by itself. */
 export function openQueueBackend(options: QueueBackendOptions): QueueBackend {
   return options.redisUrls.length > 0 ? redisBackend(options) : postgresBackend(options);
 }
 
 function postgresBackend(options: QueueBackendOptions): QueueBackend {
-  const { databaseUrl } = options;
+  const Client = clientClass(options.databaseUrl, SESSION);
   const pools: Pool[] = [];
   let isClosing = false;
   // Connections that break while we part from them are no news.
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
   };
-  // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks. Their commits do not wait
-  // for the disk: what a crash takes back of a queue is made again from the rows, as if Redis had lost it.
+  // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
   const openPool = (connectionTimeoutMillis: number, max = 2) => {
     const pool = new Pool({
-      connectionString: databaseUrl,
+      Client,
       max,
-      application_name: 'spotcheck queue',
       keepAlive: true,
       connectionTimeoutMillis,
       query_timeout: QUERY_TIMEOUT_MS,
-      options: '-c search_path=bullmq -c deadlock_timeout=50ms -c jit=off -c synchronous_commit=off',
     });
     pool.on('error', onError);
     pools.push(pool);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
+import { withConnection } from '../../postgres/client.ts';
 
 const POLL_MS = 25;
 
@@ -7,15 +8,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 
 /** Runs one piece of work on a connection of its own, for which it waits 5 s unless told otherwise. */
 export async function withClient<T>(databaseUrl: string, work: (client: Client) => Promise<T>, timeoutMs = CONNECT_TIMEOUT_MS): Promise<T> {
-  const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: timeoutMs });
-  // A connection that breaks while idle reports here as well; the work's own rejection is what counts.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+  return await withConnection(databaseUrl, work, { connectionTimeoutMillis: timeoutMs });
 }
 
 /** True when a session with these credentials works; false for a server that is still starting and for a stranger on its port. */

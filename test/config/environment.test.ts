@@ -57,6 +57,7 @@ test('the configuration cannot be changed by whoever it is given to', (t) => {
 const GOOD: readonly NodeJS.ProcessEnv[] = [
   { PORT: '0' },
   { PORT: '65535' },
+  { DATABASE_URL: 'postgres://u:p@h1:5432,[2001:db8::2]:5433,h3/d?target_session_attrs=read-write', SECRET_KEYS: `k1:${KEY}` },
   { REDIS_URL: 'redis://127.0.0.1:6379/2' },
   { REDIS_URL: 'rediss://:pw@a.example:6379, rediss://:pw@b.example:6379' },
   { WEBHOOK_TIMEOUT_SECONDS: '0.5' },
@@ -82,7 +83,7 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3'],
   ['PUBLIC_URL', 'example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#top'],
   ['TRUSTED_PROXIES', 'true', '1', 'all', 'proxy.example', '10.0.0.0/33', '10.0.0.0/0', '::/0', '10.0.0.0/255.0.0.0', '10.0.0.0/8/8', '10.1', '0x0a000001', '2001:db8::/129', 'fe80::1%eth0', '::ffff:192.0.2.1', '64:ff9b::192.0.2.1', '[::1]', '192.0.2.7:80', 'loopback,', 'loopback,loopback'],
-  ['DATABASE_URL', 'mysql://u@h/d', 'postgres:', 'h/d'],
+  ['DATABASE_URL', 'mysql://u@h/d', 'postgres:', 'h/d', 'postgres://u@h1,,h2/d', 'postgres://u@h1:x,h2/d', 'postgres://u@h1,h2/d?target_session_attrs=standby'],
   ['REDIS_URL', 'http://h:6379', 'redis://a:1,rediss://b:2', 'redis://a:1,', '127.0.0.1:6379'],
   ['SECRET_KEYS', KEY, `k1:${KEY},k1:${KEY}`, 'k1:c2hvcnQ=', `k 1:${KEY}`, `k1:${KEY},`, `${'k'.repeat(33)}:${KEY}`],
   ['BOOTSTRAP_TOKEN', 'abc', 'spk_', 'spk_with space', 'spa_abc'],

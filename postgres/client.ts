@@ -1,0 +1,146 @@
+import { callbackify } from 'node:util';
+import { Client, type ClientConfig } from 'pg';
+import { parseIntoClientConfig } from 'pg-connection-string';
+
+/** Settings of a session by their names in PostgreSQL. They are ours to choose: no value comes from outside. */
+export type SessionSettings = Readonly<Record<string, string | number>>;
+
+/** Makes connections to the servers of one `DATABASE_URL`: what `pg` calls a client, for pools, for the ORM, and by itself. */
+export type ClientClass = new (config?: ClientConfig) => Client;
+
+type Server = Required<Pick<ClientConfig, 'host' | 'port'>> & Pick<ClientConfig, 'user' | 'password' | 'database' | 'ssl'>;
+
+const DEFAULT_PORT = 5432;
+
+/** Settings that a role must be granted (`GRANT SET ON PARAMETER`) unless it is a superuser; without that the server's own values stay. */
+const GRANTED: ReadonlySet<string> = new Set(['deadlock_timeout']);
+
+/** How long each of several servers has to say whether it is the primary, in milliseconds: below what callers wait for a connection. */
+const PROBE_TIMEOUT_MS = 2000;
+
+/**
+ * Makes the class of connections to a `DATABASE_URL`. Of several hosts (`host1:5432,host2:5432`) it connects to the one that takes writes, and looks
+ * for it again once a connection to it fails. Settings are sent by SET after connecting, for PgBouncer refuses most of them as startup parameters.
+ * Connecting rejects with PostgreSQL's own error, and where none of several hosts takes writes with one that says why of each.
+ */
+export function clientClass(databaseUrl: string, settings: SessionSettings = {}): ClientClass {
+  const primary = new Primary(listServers(databaseUrl));
+  const set = Object.entries(settings).map(setStatement).join('; ');
+
+  return class extends Client {
+    constructor(config: ClientConfig = {}) {
+      super({ ...config, ...primary.guess });
+    }
+
+    override connect(): Promise<Client>;
+    override connect(callback: (error: Error | null) => void): void;
+    override connect(callback?: (error: Error | null) => void): Promise<Client> | void {
+      if (callback === undefined) return this.#connectToPrimary();
+      callbackify(() => this.#connectToPrimary())(callback);
+    }
+
+    async #connectToPrimary(): Promise<Client> {
+      const server = await primary.find();
+      const forget = () => primary.forget(server);
+      // Only these two differ between the servers of one URL.
+      Object.assign(this, { host: server.host, port: server.port });
+      this.once('error', forget);
+      try {
+        await super.connect();
+        if (set !== '') await this.query(set);
+      } catch (error) {
+        forget();
+        this.end().catch(() => undefined);
+        throw error;
+      }
+      return this;
+    }
+  };
+}
+
+function setStatement([name, value]: readonly [string, string | number]): string {
+  const statement = `SET ${name} = '${value}'`;
+  return GRANTED.has(name) ? `DO $$ BEGIN ${statement}; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$` : statement;
+}
+
+/** Runs one piece of work on a connection of its own. */
+export async function withConnection<Result>(databaseUrl: string, work: (client: Client) => Promise<Result>, config: ClientConfig = {}): Promise<Result> {
+  const client = new (clientClass(databaseUrl))(config);
+  // A connection that breaks while idle reports here as well; the work's own rejection is what counts.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The server that takes writes, as far as it is known. */
+class Primary {
+  readonly #servers: readonly Server[];
+  #known: Server | null;
+  #search: Promise<Server> | null = null;
+
+  constructor(servers: readonly Server[]) {
+    this.#servers = servers;
+    this.#known = servers.length === 1 ? this.guess : null;
+  }
+
+  /** A server to begin with, before any was asked. */
+  get guess(): Server {
+    const [first] = this.#servers;
+    if (first === undefined) throw new Error('DATABASE_URL names no server');
+    return this.#known ?? first;
+  }
+
+  async find(): Promise<Server> {
+    return this.#known ?? (await (this.#search ??= this.#askAll().finally(() => (this.#search = null))));
+  }
+
+  /** Looks for it anew at the next connection, unless there is only one. */
+  forget(server: Server): void {
+    if (this.#servers.length > 1 && this.#known === server) this.#known = null;
+  }
+
+  async #askAll(): Promise<Server> {
+    const refusals = new Map<Server, string>();
+    const ask = async (server: Server) => {
+      try {
+        if (await takesWrites(server)) return server;
+        refusals.set(server, 'is a standby');
+      } catch (error) {
+        refusals.set(server, error instanceof Error ? error.message : String(error));
+      }
+      throw new Error('not the primary');
+    };
+    try {
+      this.#known = await Promise.any(this.#servers.map(ask));
+      return this.#known;
+    } catch {
+      const reasons = this.#servers.map((server) => `${server.host}:${server.port} ${refusals.get(server)}`);
+      throw new Error(`No server of DATABASE_URL takes writes: ${reasons.join('; ')}`);
+    }
+  }
+}
+
+async function takesWrites(server: Server): Promise<boolean> {
+  const client = new Client({ ...server, connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS, application_name: 'spotcheck primary' });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ isReadOnly: string }>(`SELECT current_setting('transaction_read_only') AS "isReadOnly"`);
+    return rows[0]?.isReadOnly === 'off';
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** The servers of a `postgres://` URL, with what they share; the driver's own parser takes one host at a time. */
+function listServers(databaseUrl: string): Server[] {
+  const [, scheme = '', credentials = '', hosts = '', rest = ''] = /^(\w+:\/\/)((?:[^/?#]*@)?)([^/?#]*)(.*)$/.exec(databaseUrl) ?? [];
+  return hosts.split(',').map((host) => {
+    const { user, password, database, ssl, ...parsed } = parseIntoClientConfig(`${scheme}${credentials}${host}${rest}`);
+    return { host: parsed.host ?? 'localhost', port: parsed.port ?? DEFAULT_PORT, ...(user !== undefined && { user }), ...(password !== undefined && { password }), ...(database !== undefined && { database }), ...(ssl !== undefined && { ssl }) };
+  });
+}
