@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { IngestAnswer } from '../core/agent/wire.ts';
-import { createPatternSearch } from '../probes/pattern-search.ts';
 import type { Vote } from '../core/verdict.ts';
+import { openJudge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import { createStallWatch } from '../probes/stall-watch.ts';
 import type { Assignment } from './assignment.ts';
@@ -45,6 +45,7 @@ const HOUR_MS = 3_600_000;
 export class Agent {
   readonly #parts: AgentParts;
   readonly #tally = createTally();
+  readonly #judge = openJudge();
   readonly #check;
   readonly #readWork;
   readonly #clock: Clock;
@@ -65,7 +66,7 @@ export class Agent {
     this.#readWork = createWorkReader(keys);
     this.#check = createCheck({
       probe: machine.probe,
-      search: createPatternSearch(),
+      judge: this.#judge.judge,
       watchStalls: createStallWatch(),
       selfCheck: parts.selfCheck,
       now: Date.now,
@@ -118,6 +119,7 @@ export class Agent {
     clearInterval(this.#summing);
     this.#checkIn.stop();
     await Promise.race([this.#clock.stop(), elapsed(PROBES_END_WITHIN_MS)]);
+    await this.#judge.close();
     await this.#outbox.close(elapsed(LAST_FLUSH_WITHIN_MS));
     this.#summarise();
   }

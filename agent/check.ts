@@ -1,8 +1,7 @@
-import type { PatternSearch } from '../core/http/assertion-check.ts';
-import { judgeObservation } from '../core/judge.ts';
 import { discountStall } from '../core/own-stall.ts';
 import { seenAnswerOf } from '../core/seen-answer.ts';
 import type { Judgement } from '../core/verdict.ts';
+import type { Judge } from '../probes/judging/judge.ts';
 import type { Probe } from '../probes/probe.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import type { StallWatch } from '../probes/stall-watch.ts';
@@ -11,7 +10,7 @@ import type { Measurement } from './result.ts';
 
 export type CheckOptions = {
   probe: Probe;
-  search: PatternSearch;
+  judge: Judge;
   watchStalls: StallWatch;
   /** Null = bad results are never doubted. */
   selfCheck: SelfCheck | null;
@@ -21,14 +20,16 @@ export type CheckOptions = {
 };
 
 /** Measures an assignment once and judges what was seen; never rejects. What cannot be checked here is no vote (D-20), nor is what this place's own outage explains (D-48) or its own stand-still. */
-export function createCheck({ probe, search, watchStalls, selfCheck, now, onCrash }: CheckOptions): (assignment: Assignment) => Promise<Measurement> {
+export function createCheck({ probe, judge, watchStalls, selfCheck, now, onCrash }: CheckOptions): (assignment: Assignment) => Promise<Measurement> {
   return async (assignment) => {
     const { monitorId, target, inability } = assignment;
     const startedAtMs = now();
     if (target === null) return { monitorId, startedAtMs, observation: null, judgement: noVote(inability ?? ''), answer: null };
     try {
       const { result: observation, ownTime } = await watchStalls(() => probe(target));
-      const measured = discountStall(judgeObservation({ target, observation, search }), observation, ownTime);
+      // All monitors are one customer's: here each has a share of its own.
+      const judged = await judge({ target, observation, account: monitorId, check: assignment.identity });
+      const measured = discountStall(judged.judgement, observation, ownTime);
       const judgement = selfCheck === null ? measured : await selfCheck({ monitor: monitorId, type: target.type }, measured);
       const isFailure = judgement.verdict === 'down' || judgement.verdict === 'degraded';
       return { monitorId, startedAtMs, observation, judgement, answer: isFailure ? seenAnswerOf({ target, observation }) : null };

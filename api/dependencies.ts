@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Channel } from '../core/channel.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
-import type { CheckTarget } from '../core/monitor.ts';
 import type { ScheduleChange } from '../core/schedule.ts';
 import type { TrialOutcome } from '../core/trial.ts';
 import type { VendorReading } from '../core/vendor/document.ts';
@@ -18,6 +17,7 @@ import type { ResultPayload } from '../queues/payloads.ts';
 import type { Live } from './live/live.ts';
 import type { RateLimitStore } from './middleware/rate-limit.ts';
 import type { Throttle } from './session/throttle.ts';
+import type { TriedTarget } from './trial-run.ts';
 import type { Turns } from './turns.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
@@ -41,7 +41,7 @@ export type ApiDependencies = {
   /** What a vendor's page says, read for the request that waits for it unless that was done within `freshMs` (ten minutes unless told); within seconds, and without ever rejecting for the page's sake. */
   readVendorPage: (page: VendorPage, freshMs?: number) => Promise<VendorReading>;
   /** Has a target probed once by the check process of a region, and waits for what it saw; null where nobody answered within 30 s. Rejects while the queue is away. */
-  runTrial: (region: string, target: CheckTarget) => Promise<TrialOutcome | null>;
+  runTrial: (region: string, tried: TriedTarget) => Promise<TrialOutcome | null>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
   /** How much is in each queue, and since when the oldest results wait that are not evaluated yet (Unix milliseconds; null = none do); null while the queue is away. */

@@ -13,6 +13,9 @@ export type TrialRunOptions = {
   now: () => number;
 };
 
+/** What is to be probed, and for whom. */
+export type TriedTarget = { tenantId: string; target: CheckTarget };
+
 /** Longer than any probe takes, and no longer than people wait, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
@@ -21,11 +24,11 @@ const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 300;
 
 /** Makes the function that has a target probed once by the check process of a region, and waits for what it saw; null where that did not answer in time, or could not. */
-export function createTrialRun({ database, queues, makeTrialId, now }: TrialRunOptions): (region: string, target: CheckTarget) => Promise<TrialOutcome | null> {
-  return async (region, target) => {
+export function createTrialRun({ database, queues, makeTrialId, now }: TrialRunOptions): (region: string, tried: TriedTarget) => Promise<TrialOutcome | null> {
+  return async (region, { tenantId, target }) => {
     const trialId = makeTrialId();
     const untilMs = now() + PATIENCE_MS;
-    await queues.enqueueTrial(region, { trialId, sealedTarget: sealTrialTarget(database, trialId, target), untilMs });
+    await queues.enqueueTrial(region, { trialId, tenantId, sealedTarget: sealTrialTarget(database, trialId, target), untilMs });
     for (let waitMs = FIRST_WAIT_MS; now() < untilMs; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5)) {
       await pause(waitMs);
       const returned = await queues.takeTrialReturn(region, trialId);

@@ -9,8 +9,13 @@ const MAX_NATIVE_WORK = 8 * 1024 * 1024;
  * search for a thousand characters of it takes half a second, in which no other check goes on.
  */
 export function containsText(text: string, sought: string): boolean {
-  if (text.length * sought.length <= MAX_NATIVE_WORK) return text.includes(sought);
+  if (text.length < linearSearchFrom(sought.length)) return text.includes(sought);
   return containsLinearly(text, sought);
+}
+
+/** How long a text is at the least in which so many characters are sought by the linear search. */
+export function linearSearchFrom(soughtLength: number): number {
+  return Math.floor(MAX_NATIVE_WORK / Math.max(1, soughtLength)) + 1;
 }
 
 /** Knuth, Morris and Pratt (1977): what has matched says how far to go back in what is sought, and the text is read once. */

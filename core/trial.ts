@@ -1,16 +1,16 @@
 import { cleanText } from './clean-text.ts';
-import { checkAssertion, type AssertionOutcome, type PatternSearch } from './http/assertion-check.ts';
+import type { AssertionOutcome } from './http/assertion-check.ts';
 import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';
-import { assertedAnswer, expectsStatus } from './http/judge.ts';
+import { conditionsOf as listConditions, expectsStatus } from './http/judge.ts';
 import type { CertificateFacts } from './http/observation.ts';
-import { explainAssertion } from './http/reasons.ts';
-import type { Assertion, AssertionSource, CheckTarget } from './monitor.ts';
+import type { HeldCondition, Judged } from './judging.ts';
+import type { AssertionSource, CheckTarget } from './monitor.ts';
 import type { Observation } from './observation.ts';
 import { seenAnswerOf } from './seen-answer.ts';
 import { phasesOf, type SeenAnswer } from './seen-failure.ts';
 import type { Judgement, Phases } from './verdict.ts';
 
-/** One condition of a check by itself; `not_reached` where no answer came that it could be held against. Null in what it does not have. */
+/** One condition of a check by itself; `not_reached` where no answer came that it could be held against, or the check's budget was over before. Null in what it does not have. */
 export type TrialCondition = {
   source: AssertionSource | 'status';
   op: string;
@@ -40,7 +40,7 @@ const MOST_FACTS = 50;
 const MAX_FACT = 500;
 
 /** Puts together what a probe of a draft saw, nothing of it secret (D-17); an observation of null: it could not be made. */
-export function describeTrial({ target, observation, judgement, search }: { target: CheckTarget; observation: Observation | null; judgement: Judgement; search: PatternSearch }): TrialOutcome {
+export function describeTrial({ target, observation, judged: { judgement, conditions } }: { target: CheckTarget; observation: Observation | null; judged: Pick<Judged, 'judgement' | 'conditions'> }): TrialOutcome {
   const isAnswered = observation?.type === 'http' && observation.outcome === 'answered';
   const latencyMs = observation?.latencyMs ?? null;
   return {
@@ -50,7 +50,7 @@ export function describeTrial({ target, observation, judgement, search }: { targ
     phases: phasesOf(observation),
     answer: seenAnswerOf({ target, observation }),
     certificate: observation?.type === 'http' && observation.certificate !== null ? cleanCertificate(observation.certificate) : null,
-    conditions: target.type === 'http' ? conditionsOf({ target, observation, search }) : [],
+    conditions: target.type === 'http' ? conditionsOf({ target, observation, held: conditions }) : [],
     facts: factsOf(observation).slice(0, MOST_FACTS).map(({ name, text }) => ({ name: cleanText(name, MAX_FACT), text: cleanText(text, MAX_FACT) })),
   };
 }
@@ -59,24 +59,20 @@ function cleanCertificate({ subject, issuer, ...times }: CertificateFacts): Cert
   return { subject: cleanText(subject, MAX_FACT), issuer: cleanText(issuer, MAX_FACT), ...times };
 }
 
-function conditionsOf({ target, observation, search }: { target: CheckTarget; observation: Observation | null; search: PatternSearch }): TrialCondition[] {
+function conditionsOf({ target, observation, held }: { target: CheckTarget; observation: Observation | null; held: readonly HeldCondition[] }): TrialCondition[] {
   const answered = observation?.type === 'http' && observation.outcome === 'answered' ? observation : null;
   const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
-  const asserted = answered && assertedAnswer(answered, search);
   const isExpected = answered !== null && expectsStatus(target, answered.status);
   const status: TrialCondition = {
     source: 'status', op: 'equals', value: expected, path: null, name: null,
     outcome: answered === null ? 'not_reached' : isExpected ? 'holds' : 'differs',
     reason: answered === null || isExpected ? null : `HTTP ${answered.status} instead of ${expected}`,
   };
-  const bodyMatch: Assertion[] = target.bodyMatch ? [{ source: 'text_body', op: 'contains', value: target.bodyMatch }] : [];
-  const assertions = [...bodyMatch, ...(target.checkSpec.assertions ?? [])].map((assertion): TrialCondition => {
-    const { source, op, value = null, path = null, name = null } = assertion;
-    const outcome = asserted === null ? 'not_reached' : checkAssertion(assertion, asserted);
-    const reason = asserted === null || outcome === 'holds' || outcome === 'not_reached' ? null : explainAssertion({ assertion, outcome, asserted });
-    return { source, op, value, path, name, outcome, reason };
+  const others = listConditions(target).map(({ source, op, value = null, path = null, name = null }, index): TrialCondition => {
+    const { outcome, reason } = held[index] ?? { outcome: 'unjudged', reason: null };
+    return { source, op, value, path, name, outcome: outcome === 'unjudged' ? 'not_reached' : outcome, reason };
   });
-  return [status, ...assertions];
+  return [status, ...others];
 }
 
 function factsOf(observation: Observation | null): TrialFact[] {

@@ -8,6 +8,7 @@ import { secretsContext } from './monitor-rows.ts';
 export type DueCheck = {
   monitorNo: number;
   monitorId: string;
+  tenantId: string;
   name: string;
   checksVersion: number;
   target: CheckTarget;
@@ -22,6 +23,7 @@ export type DueCheck = {
 type DueRow = {
   no: number;
   id: string;
+  tenant_id: string;
   name: string;
   checks_version: number;
   is_up: boolean;
@@ -37,7 +39,7 @@ type DueRow = {
   sealed_secrets: string | null;
 };
 
-const DUE_COLUMNS = `m.no, m.id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
+const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target, m.timeout_ms, m.method, m.expected_status, m.body_match,
   m.follow_redirects, m.check_spec, m.sealed_secrets,
   CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down' WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
 
@@ -71,6 +73,7 @@ function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
   return {
     monitorNo: row.no,
     monitorId: row.id,
+    tenantId: row.tenant_id,
     name: row.name,
     checksVersion: row.checks_version,
     target: {

@@ -5,26 +5,20 @@ import type { PatternSearch } from '../core/http/assertion-check.ts';
 const MAX_COMPILED = 256;
 
 // Linear time is instructions times characters: 12 ns for each pair with most patterns, 90 ns with classes of letters. 500 instructions on
-// 1 MiB would hold up every other check for seconds. Large patterns see the start of a long text only; patterns of up to 16 instructions see
-// all of it.
+// 1 MiB would take seconds. Large patterns see the start of a long text only; patterns of up to 16 instructions see all of it.
 const MAX_WORK = 16 * 1024 * 1024;
 
 /** Makes the search for RE2 patterns (D-22): true when the pattern is found anywhere in the text. A pattern of more than 16 instructions is looked for in the first 16,777,216 / instructions characters. Keeps the patterns used last compiled; throws for a pattern that RE2 refuses. */
 export function createPatternSearch(): PatternSearch {
   const compiled = new Map<string, RE2JS>();
-
-  const compile = (pattern: string): RE2JS => {
-    const known = compiled.get(pattern);
+  return (pattern, text) => {
+    const regex = compiled.get(pattern) ?? RE2JS.compile(pattern);
+    // A search may be broken off at any point (D-300): what it leaves behind then is not kept.
     compiled.delete(pattern);
-    const regex = known ?? RE2JS.compile(pattern);
+    const isFound = regex.test(text.slice(0, Math.ceil(MAX_WORK / regex.programSize())));
     compiled.set(pattern, regex);
     const [oldest] = compiled.keys();
     if (compiled.size > MAX_COMPILED && oldest !== undefined) compiled.delete(oldest);
-    return regex;
-  };
-
-  return (pattern, text) => {
-    const regex = compile(pattern);
-    return regex.test(text.slice(0, Math.ceil(MAX_WORK / regex.programSize())));
+    return isFound;
   };
 }

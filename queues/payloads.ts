@@ -12,7 +12,7 @@ export type LookJob = { agentNo: number; looks: true };
  * One probe of a draft, for somebody who waits for what it sees until `untilMs` (Unix milliseconds). It is stored nowhere, so that the whole target
  * is in the job, sealed, and what came of it is the job's return value, sealed as well.
  */
-export type TrialJob = { trialId: string; sealedTarget: string; untilMs: number };
+export type TrialJob = { trialId: string; tenantId?: string; sealedTarget: string; untilMs: number };
 export type TrialReturn = { sealedOutcome: string };
 
 /** What a region's check queue holds. */

@@ -5,6 +5,7 @@ import { closeDatabase, openDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { markDone, type NotedDoing } from '../models/service-marks.ts';
 import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
+import { openJudge } from '../probes/judging/judge.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
@@ -43,10 +44,12 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
   });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
+  const { judge, close: closeJudge } = openJudge();
   const runtime = {
     database,
     backend,
     queues,
+    judge,
     log,
     metrics: createWorkerMetrics(registry),
     noteDoing: createDoingNotes<NotedDoing>({ mark: (name, nowMs) => markDone(database, name, nowMs), onFailure: (error) => log.warn({ err: error }, 'service.not_marked') }),
@@ -57,6 +60,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
   return {
     runtime,
     async close() {
+      await closeJudge();
       await queues.close();
       await backend.close();
       await closeDatabase(database);

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { NotedDoing } from '../models/service-marks.ts';
+import type { Judge } from '../probes/judging/judge.ts';
 import type { QueueBackend } from '../queues/connection.ts';
 import type { JobQueues } from '../queues/job-queues.ts';
 import type { WorkerMetrics } from './metrics.ts';
@@ -11,6 +12,7 @@ export type Runtime = {
   database: Database;
   backend: QueueBackend;
   queues: JobQueues;
+  judge: Judge;
   log: Logger;
   metrics: WorkerMetrics;
   /** Notes that a check, or a batch of results, was seen through; never rejects, and mostly does nothing. */

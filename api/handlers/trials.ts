@@ -13,7 +13,7 @@ export function tryMonitorHandler(dependencies: HandlerDependencies): RequestHan
     const caller = callerOf(response);
     await turns.take('trial', caller.actor.id);
     const { region, target } = await readTrial(dependencies, caller, request.body);
-    const outcome = await runTrial(region, target);
+    const outcome = await runTrial(region, { tenantId: caller.tenantId, target });
     const place = region === SERVICE_REGION ? null : region;
     if (outcome === null) throw new ApiError(503, `${place === null ? 'the service' : `the shared agent of ${place}`} did not answer in time: try again`, { 'Retry-After': '5' });
     response.json(presentTrial(outcome, place));

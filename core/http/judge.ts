@@ -1,16 +1,20 @@
 import { checkAssertion } from './assertion-check.ts';
-import type { AssertedAnswer, PatternSearch } from './assertion-check.ts';
+import type { AssertedAnswer, AssertionOutcome, PatternSearch } from './assertion-check.ts';
 import { DEFAULT_EXPECTED_STATUS, matchesStatus, parseExpectedStatus } from './expected-status.ts';
 import type { HttpAnswered, HttpObservation } from './observation.ts';
 import { explainAssertion } from './reasons.ts';
 import { judgeFailure } from '../judge-failure.ts';
+import { explainUnjudged } from '../judging.ts';
+import type { HeldCondition, Judged, Judging } from '../judging.ts';
 import type { Assertion, AssertionSource, CheckTarget } from '../monitor.ts';
 import { quote } from '../quoted.ts';
 import { containsText } from '../text-search.ts';
 import type { Cause, Judgement } from '../verdict.ts';
 
-/** What the verdict on an http answer depends on. */
-export type HttpExpectation = Pick<CheckTarget, 'expectedStatus' | 'bodyMatch' | 'checkSpec'>;
+/** What the verdict on an http answer depends on. Where the answer `isShown`, all conditions are judged, also after one that failed. */
+export type HttpExpectation = Pick<CheckTarget, 'expectedStatus' | 'bodyMatch' | 'checkSpec' | 'isShown'>;
+
+type HttpCheck = { target: HttpExpectation; observation: HttpObservation; search: PatternSearch };
 
 /** True when a verdict needs the body; a probe leaves it unread otherwise (D-21). */
 export function looksAtBody({ bodyMatch, checkSpec }: HttpExpectation): boolean {
@@ -23,25 +27,96 @@ export function expectsStatus({ expectedStatus }: Pick<HttpExpectation, 'expecte
   return expected.ok && matchesStatus(expected.value, status);
 }
 
-/** The verdict on one http observation, in D-21's order: transport, status, body_match, content assertions as listed, then response_time and cert_expiry as listed, which only degrade. */
-export function judgeHttp(
-  { target, observation, search }: { target: HttpExpectation; observation: HttpObservation; search: PatternSearch },
-): Judgement {
-  if (observation.outcome === 'failed') return judgeFailure(observation);
-
-  if (!expectsStatus(target, observation.status)) {
-    const expected = target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
-    return { verdict: 'down', cause: `status_${observation.status}`, reason: `HTTP ${observation.status} instead of ${expected}` };
-  }
-  if (target.bodyMatch && !containsText(observation.body ?? '', target.bodyMatch)) {
-    return { verdict: 'down', cause: 'body_mismatch', reason: `The body does not contain ${quote(target.bodyMatch)}` };
-  }
-  return judgeAssertions(target.checkSpec.assertions ?? [], assertedAnswer(observation, search));
+/** The conditions of a check beside its status: `body_match` in the form of an assertion, then the assertions as listed. */
+export function conditionsOf({ bodyMatch, checkSpec }: Pick<HttpExpectation, 'bodyMatch' | 'checkSpec'>): Assertion[] {
+  const match: Assertion[] = bodyMatch ? [{ source: 'text_body', op: 'contains', value: bodyMatch }] : [];
+  return [...match, ...(checkSpec.assertions ?? [])];
 }
 
-/** An answer as assertions are held against it; its body is read as JSON once, when the first one asks. */
-export function assertedAnswer(answer: HttpAnswered, search: PatternSearch): AssertedAnswer {
-  return { answer, readJson: readJsonOnce(answer), search };
+/** True where conditions are looked at: there is an answer, and its status does not decide alone. */
+export function reachesConditions(target: HttpExpectation, observation: HttpObservation): observation is HttpAnswered {
+  return observation.outcome === 'answered' && (target.isShown === true || expectsStatus(target, observation.status));
+}
+
+/** The verdict on one http observation, in D-21's order: transport, status, body_match, content assertions as listed, then response_time and cert_expiry as listed, which only degrade. */
+export function judgeHttp(check: HttpCheck): Judgement {
+  const judging = new HttpJudging(check);
+  judging.run();
+  return judging.judged().judgement;
+}
+
+/** Judges one http observation, each condition once, however often it is broken off. */
+export class HttpJudging implements Judging {
+  readonly #target: HttpExpectation;
+  readonly #observation: HttpObservation;
+  /** Null where no condition is looked at. */
+  readonly #asserted: AssertedAnswer | null;
+  readonly #listed: readonly Assertion[];
+  /** Content, then measures. */
+  readonly #inOrder: readonly Assertion[];
+  readonly #outcomes = new Map<Assertion, AssertionOutcome>();
+
+  constructor({ target, observation, search }: HttpCheck) {
+    this.#target = target;
+    this.#observation = observation;
+    this.#asserted = reachesConditions(target, observation) ? { answer: observation, readJson: readJsonOnce(observation), search } : null;
+    this.#listed = conditionsOf(target);
+    this.#inOrder = [...this.#listed.filter(isContent), ...this.#listed.filter((assertion) => !isContent(assertion))];
+  }
+
+  run(): void {
+    if (this.#asserted === null) return;
+    for (const assertion of this.#inOrder) {
+      const outcome = this.#outcomes.get(assertion) ?? this.#hold(assertion, this.#asserted);
+      this.#outcomes.set(assertion, outcome);
+      if (outcome !== 'holds' && this.#target.isShown !== true) return;
+    }
+  }
+
+  judged(): Judged {
+    const { judgement, isOverBudget } = this.#verdict();
+    return { judgement, isOverBudget, conditions: this.#asserted === null ? [] : this.#listed.map((assertion) => this.#held(assertion)) };
+  }
+
+  #verdict(): Pick<Judged, 'judgement' | 'isOverBudget'> {
+    const observation = this.#observation;
+    if (observation.outcome === 'failed') return { judgement: judgeFailure(observation), isOverBudget: false };
+    if (this.#asserted === null || !expectsStatus(this.#target, observation.status)) return { judgement: this.#judgeStatus(observation.status), isOverBudget: false };
+    for (const assertion of this.#inOrder) {
+      const { outcome, reason } = this.#held(assertion);
+      if (outcome === 'unjudged') return { judgement: { verdict: 'none', cause: null, reason }, isOverBudget: true };
+      if (outcome !== 'holds') return { judgement: { ...this.#blame(assertion), reason }, isOverBudget: false };
+    }
+    return { judgement: UP, isOverBudget: false };
+  }
+
+  #judgeStatus(status: number): Judgement {
+    const expected = this.#target.expectedStatus ?? DEFAULT_EXPECTED_STATUS;
+    return { verdict: 'down', cause: `status_${status}`, reason: `HTTP ${status} instead of ${expected}` };
+  }
+
+  #hold(assertion: Assertion, asserted: AssertedAnswer): AssertionOutcome {
+    if (!this.#isBodyMatch(assertion)) return checkAssertion(assertion, asserted);
+    return containsText(asserted.answer.body ?? '', assertion.value ?? '') ? 'holds' : 'differs';
+  }
+
+  #held(assertion: Assertion): HeldCondition {
+    const outcome = this.#outcomes.get(assertion);
+    if (outcome === undefined || this.#asserted === null) return { outcome: 'unjudged', reason: explainUnjudged(assertion) };
+    if (outcome === 'holds') return { outcome, reason: null };
+    if (this.#isBodyMatch(assertion)) return { outcome, reason: `The body does not contain ${quote(assertion.value ?? '')}` };
+    return { outcome, reason: explainAssertion({ assertion, outcome, asserted: this.#asserted }) };
+  }
+
+  #blame(assertion: Assertion): Pick<Judgement, 'verdict' | 'cause'> {
+    const { source, op } = assertion;
+    if (this.#isBodyMatch(assertion)) return { verdict: 'down', cause: 'body_mismatch' };
+    return { verdict: isContent(assertion) ? 'down' : 'degraded', cause: OWN_CAUSES[`${source} ${op}`] ?? `assert_${source}_${op}` };
+  }
+
+  #isBodyMatch(assertion: Assertion): boolean {
+    return Boolean(this.#target.bodyMatch) && assertion === this.#listed[0];
+  }
 }
 
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
@@ -58,25 +133,8 @@ const PARTS = {
 // what the names say and keep the family's name.
 const OWN_CAUSES: Readonly<Record<string, Cause>> = { 'response_time lt': 'slow', 'cert_expiry gt': 'cert_expiring' };
 
-function judgeAssertions(assertions: readonly Assertion[], asserted: AssertedAnswer): Judgement {
-  const content = assertions.filter(({ source }) => PARTS[source] !== 'measure');
-  const measures = assertions.filter(({ source }) => PARTS[source] === 'measure');
-  return firstFailure({ assertions: content, asserted, verdict: 'down' })
-    ?? firstFailure({ assertions: measures, asserted, verdict: 'degraded' })
-    ?? UP;
-}
-
-function firstFailure(
-  { assertions, asserted, verdict }: { assertions: readonly Assertion[]; asserted: AssertedAnswer; verdict: 'down' | 'degraded' },
-): Judgement | null {
-  for (const assertion of assertions) {
-    const outcome = checkAssertion(assertion, asserted);
-    if (outcome === 'holds') continue;
-    const { source, op } = assertion;
-    const cause = OWN_CAUSES[`${source} ${op}`] ?? `assert_${source}_${op}` as const;
-    return { verdict, cause, reason: explainAssertion({ assertion, outcome, asserted }) };
-  }
-  return null;
+function isContent({ source }: Assertion): boolean {
+  return PARTS[source] !== 'measure';
 }
 
 /** Reads the body as JSON when first asked for; undefined where it is none. */

@@ -1,13 +1,14 @@
 import type { PatternSearch } from '../../core/http/assertion-check.ts';
-import { isExpectedAnswer } from '../../core/transport/expected-answer.ts';
+import { measureSearch, MS_OF_WORK } from '../../core/judging-work.ts';
 import type { AnswerExpectation } from '../../core/transport/expected-answer.ts';
 
 /** D-23: no more of an answer is held than this. */
 const MAX_BYTES = 4096;
 
-// An answer in single bytes would have the pattern searched for in ever longer texts, eight million characters in all, and the largest
-// patterns take 0.2 ms for a character. What is not searched on arrival is left to the verdict, which sees the whole answer.
+// An answer in single bytes would have the pattern searched for in ever longer texts, eight million characters in all, and the largest patterns take
+// 0.2 ms for a character, on the event loop. What is not searched on arrival is left to the verdict, which sees the whole answer.
 const MAX_SEARCHED_CHARACTERS = 8 * 1024;
+const MAX_SEARCHING_WORK = 2 * MS_OF_WORK;
 
 /** Collects an answer piece by piece until it has what is expected or is as long as may be. A character that is split over two pieces is read whole. */
 export class TcpAnswerReader {
@@ -18,25 +19,35 @@ export class TcpAnswerReader {
   #text = '';
   #byteLength = 0;
   #searchable = MAX_SEARCHED_CHARACTERS;
+  #workLeft = MAX_SEARCHING_WORK;
 
   constructor(expectation: AnswerExpectation, search: PatternSearch) {
     this.#expectation = expectation;
-    this.#search = (pattern, text) => {
-      this.#searchable -= text.length;
-      return this.#searchable >= 0 && search(pattern, text);
-    };
+    this.#search = search;
   }
 
   /** True when no more is needed. */
   add(piece: Uint8Array): boolean {
     const kept = piece.subarray(0, MAX_BYTES - this.#byteLength);
+    const before = this.#text.length;
     this.#byteLength += kept.length;
     this.#text += this.#decoder.decode(kept, { stream: true });
-    return this.#byteLength === MAX_BYTES || isExpectedAnswer(this.#expectation, this.#text, this.#search);
+    return this.#byteLength === MAX_BYTES || this.#isExpected(before);
   }
 
   /** What was collected, without the beginning of a character whose end has not come. */
   collected(): { text: string; byteLength: number } {
     return { text: this.#text, byteLength: this.#byteLength };
+  }
+
+  #isExpected(before: number): boolean {
+    const { expect, expectMode } = this.#expectation;
+    if (!expect) return true;
+    // What ends in the text that was there before was looked for before.
+    if (expectMode !== 'regex') return this.#text.includes(expect, before - expect.length + 1);
+    this.#searchable -= this.#text.length;
+    if (this.#searchable < 0 || this.#workLeft < 0) return false;
+    this.#workLeft -= measureSearch(expect, this.#text);
+    return this.#workLeft >= 0 && this.#search(expect, this.#text);
   }
 }

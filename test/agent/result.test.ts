@@ -5,6 +5,7 @@ import type { Judgement } from '../../core/verdict.ts';
 import { assign } from '../../agent/assignment.ts';
 import { createCheck } from '../../agent/check.ts';
 import { resultOf } from '../../agent/result.ts';
+import { openJudge } from '../../probes/judging/judge.ts';
 
 const AT_MS = 1_800_000_000_123;
 const PHASES = { dnsMs: null, connectMs: 1.234, tlsMs: 20.05, firstByteMs: 2, downloadMs: null };
@@ -72,7 +73,7 @@ const assignment = assign(
 
 function checker(overrides: Partial<Parameters<typeof createCheck>[0]> = {}) {
   const crashes: unknown[] = [];
-  const check = createCheck({ probe: () => Promise.resolve(http({ status: 500 })), search: () => false, watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }), selfCheck: null, now: () => AT_MS, onCrash: (_, error) => void crashes.push(error), ...overrides });
+  const check = createCheck({ probe: () => Promise.resolve(http({ status: 500 })), judge: openJudge().judge, watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }), selfCheck: null, now: () => AT_MS, onCrash: (_, error) => void crashes.push(error), ...overrides });
   return { check, crashes };
 }
 

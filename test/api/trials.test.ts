@@ -8,7 +8,7 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 const trials: { region: string; target: CheckTarget }[] = [];
 const UP: TrialOutcome = { verdict: 'up', cause: null, reason: null, latencyMs: 12, httpStatus: 200, phases: null, answer: null, certificate: null, conditions: [], facts: [] };
 withApiServer(test, {
-  async runTrial(region, target) {
+  async runTrial(region, { target }) {
     trials.push({ region, target });
     return target.target.includes('silent') ? null : UP;
   },

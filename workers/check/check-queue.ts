@@ -5,7 +5,6 @@ import { markBehind } from '../../models/agents.ts';
 import { storeCertificates } from '../../models/certificates.ts';
 import { listDueChecks, takeLooks, type DueCheck } from '../../models/checks.ts';
 import type { Probe } from '../../probes/index.ts';
-import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
 import { createStallWatch } from '../../probes/stall-watch.ts';
 import { LOOK_EARLY_MS } from '../../queues/looks.ts';
@@ -50,7 +49,7 @@ export type CheckWork = { region: string; probe: Probe; selfCheckHosts?: readonl
 
 /** Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish. */
 export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts = [] }: CheckWork): { stop: () => Promise<void> } {
-  const { database, backend, queues, metrics, log, now, noteDoing } = runtime;
+  const { database, backend, queues, judge, metrics, log, now, noteDoing } = runtime;
   const certificates = createCertificateNotes({
     store: (seen) => storeCertificates(database, seen),
     waitMs: CERTIFICATES_WAIT_MS,
@@ -60,7 +59,7 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
   const dependencies = {
     listDueChecks: (place: SchedulePhase) => listDueChecks(database, place),
     probe,
-    search: createPatternSearch(),
+    judge,
     watchStalls: createStallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
     gate: createGate({ width: PROBES_AT_ONCE, perTurn: PROBES_PER_TURN }),

@@ -1,5 +1,3 @@
-import type { PatternSearch } from '../../core/http/assertion-check.ts';
-import { judgeObservation } from '../../core/judge.ts';
 import { discountStall } from '../../core/own-stall.ts';
 import { planStart, startOffsetMs } from '../../core/phases.ts';
 import type { SchedulePhase } from '../../core/schedule.ts';
@@ -10,6 +8,7 @@ import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
 import type { Probe } from '../../probes/index.ts';
+import type { Judge } from '../../probes/judging/judge.ts';
 import type { SelfCheck } from '../../probes/self-check.ts';
 import type { StallWatch } from '../../probes/stall-watch.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
@@ -23,7 +22,7 @@ export type CompletedCheck = { check: DueCheck; result: ResultPayload; observati
 export type CheckerDependencies = {
   listDueChecks: (place: SchedulePhase) => Promise<DueCheck[]>;
   probe: Probe;
-  search: PatternSearch;
+  judge: Judge;
   watchStalls: StallWatch;
   /** Null = bad results are never doubted. */
   selfCheck: SelfCheck | null;
@@ -118,13 +117,13 @@ async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listD
 
 async function measure(
   check: DueCheck,
-  { probe, search, watchStalls, now, onCrash }: Omit<CheckerDependencies, 'listDueChecks'>,
+  { probe, judge, watchStalls, now, onCrash }: Omit<CheckerDependencies, 'listDueChecks'>,
 ): Promise<{ startedAtMs: number; observation: Observation | null; judgement: Judgement }> {
   const startedAtMs = now();
   if (!check.hasItsSecrets) return { startedAtMs, observation: null, judgement: UNREADABLE };
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(check.target));
-    const judgement = judgeObservation({ target: check.target, observation, search });
+    const { judgement } = await judge({ target: check.target, observation, account: check.tenantId, check: `${check.monitorNo} ${check.checksVersion}` });
     return { startedAtMs, observation, judgement: discountStall(judgement, observation, ownTime) };
   } catch (error) {
     onCrash(check, error);

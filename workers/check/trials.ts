@@ -1,36 +1,41 @@
-import { judgeObservation } from '../../core/judge.ts';
 import { discountStall } from '../../core/own-stall.ts';
 import { describeTrial, type TrialOutcome } from '../../core/trial.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
+import type { Judgement } from '../../core/verdict.ts';
 import type { Database } from '../../models/database.ts';
 import { openTrialTarget, sealTrialOutcome } from '../../models/trials.ts';
 import type { TrialJob, TrialReturn } from '../../queues/payloads.ts';
 import type { CheckerDependencies } from './run-checks.ts';
 
-export type TrialDependencies = Pick<CheckerDependencies, 'probe' | 'search' | 'watchStalls' | 'gate' | 'now'> & {
+export type TrialDependencies = Pick<CheckerDependencies, 'probe' | 'judge' | 'watchStalls' | 'gate' | 'now'> & {
   database: Pick<Database, 'secrets'>;
   /** Told of a probe that crashed: our bug. */
   onCrash: (error: unknown) => void;
 };
 
+const NOT_RUN: Judgement = { verdict: 'none', cause: null, reason: 'The check could not be run here' };
+
+/** Whose computing time previews of an older `web` use, which does not say for whom they are. */
+const PREVIEWS = 'previews';
+
 /** Makes the work of one trial: probes the target of a draft once, as a check would, and seals what was seen for the one who waits. Nothing is stored. Null: nobody waits any more. */
 export function createTrialRunner(dependencies: TrialDependencies): (job: TrialJob) => Promise<TrialReturn | null> {
   const { database, gate, now } = dependencies;
-  return async ({ trialId, sealedTarget, untilMs }) => {
+  return async ({ trialId, tenantId, sealedTarget, untilMs }) => {
     if (now() >= untilMs) return null;
     const target = openTrialTarget(database, trialId, sealedTarget);
-    const outcome = await gate.pass(() => probeOnce(target, dependencies));
+    const outcome = await gate.pass(() => probeOnce({ target, account: tenantId ?? PREVIEWS }, dependencies));
     return { sealedOutcome: sealTrialOutcome(database, trialId, outcome) };
   };
 }
 
-async function probeOnce(target: CheckTarget, { probe, search, watchStalls, onCrash }: TrialDependencies): Promise<TrialOutcome> {
+async function probeOnce({ target, account }: { target: CheckTarget; account: string }, { probe, judge, watchStalls, onCrash }: TrialDependencies): Promise<TrialOutcome> {
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(target));
-    const judgement = discountStall(judgeObservation({ target, observation, search }), observation, ownTime);
-    return describeTrial({ target, observation, judgement, search });
+    const { judgement, conditions } = await judge({ target, observation, account, check: null });
+    return describeTrial({ target, observation, judged: { judgement: discountStall(judgement, observation, ownTime), conditions } });
   } catch (error) {
     onCrash(error);
-    return describeTrial({ target, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' }, search });
+    return describeTrial({ target, observation: null, judged: { judgement: NOT_RUN, conditions: [] } });
   }
 }

@@ -13,7 +13,7 @@ const TARGET = 'https://shop.example/';
 function checkOf(monitorNo: number, given: { target?: string; warnDays?: number } = {}): DueCheck {
   const { target = TARGET, warnDays = 30 } = given;
   const checkSpec = warnDays > 0 ? { domain: { warnDays } } : {};
-  return { monitorNo, monitorId: `mon_${monitorNo}`, name: 'Shop', checksVersion: 1, target: httpTarget({ target, checkSpec }), isUp: true, badVote: null, hasItsSecrets: true };
+  return { monitorNo, monitorId: `mon_${monitorNo}`, tenantId: 'ten_1', name: 'Shop', checksVersion: 1, target: httpTarget({ target, checkSpec }), isUp: true, badVote: null, hasItsSecrets: true };
 }
 
 function observed(validTo: number | null, outcome: 'answered' | 'failed' = 'answered'): HttpObservation {

@@ -2,6 +2,7 @@ import test from 'ava';
 import type { Observation } from '../../../core/observation.ts';
 import type { DueCheck } from '../../../models/checks.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
+import { openJudge } from '../../../probes/judging/judge.ts';
 import { createGate } from '../../../workers/check/gate.ts';
 import { createResultBatcher } from '../../../workers/check/result-batcher.ts';
 import { createChecker, type CheckerDependencies, type CompletedCheck } from '../../../workers/check/run-checks.ts';
@@ -39,7 +40,7 @@ const TIMED_OUT: Observation = {
 };
 
 function dueCheck(monitorNo: number): DueCheck {
-  return { monitorNo, monitorId: `mon_${monitorNo}`, name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), isUp: true, badVote: null, hasItsSecrets: true };
+  return { monitorNo, monitorId: `mon_${monitorNo}`, tenantId: 'ten_1', name: `Monitor ${monitorNo}`, checksVersion: 3, target: httpTarget({ target: 'http://127.0.0.1:9/' }), isUp: true, badVote: null, hasItsSecrets: true };
 }
 
 /** A checker in a time that stands where the test put it; waiting for a moment moves it there. */
@@ -51,7 +52,7 @@ function checkerAt(startMs: number, overrides: Partial<CheckerDependencies> = {}
   const check = createChecker({
     listDueChecks: () => Promise.resolve([1, 2, 3].map(dueCheck)),
     probe: () => Promise.resolve(answered(200)),
-    search: () => false,
+    judge: openJudge().judge,
     watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
     selfCheck: null,
     gate: createGate({ width: 10, perTurn: 10 }),

@@ -31,7 +31,8 @@ for (const backend of listQueueBackends()) {
       },
     };
     let trials = 0;
-    const runTrial = createTrialRun({ database: web.database, queues, makeTrialId: () => `${backend.name}-${(trials += 1)}`, now: Date.now });
+    const runTried = createTrialRun({ database: web.database, queues, makeTrialId: () => `${backend.name}-${(trials += 1)}`, now: Date.now });
+    const runTrial = (region: string, target: CheckTarget) => runTried(region, { tenantId: runtime.tenantId, target });
     // Whoever asks while nobody works there gets it as soon as somebody does.
     const first = runTrial('local', targetOf(`http://127.0.0.1:${port}/`, {
       bodyMatch: 'status',
@@ -67,7 +68,8 @@ test('a trial is held back by the guard as a check is, is made for nobody who ha
     response.end();
   });
   let ahead = 0;
-  const run = (name: string, now = Date.now) => createTrialRun({ database: runtime.database, queues: runtime.queues, makeTrialId: () => name, now });
+  const run = (name: string, now = Date.now) => (region: string, target: CheckTarget) =>
+    createTrialRun({ database: runtime.database, queues: runtime.queues, makeTrialId: () => name, now })(region, { tenantId: runtime.tenantId, target });
   const late = await run('late', () => Date.now() - 60_000 + (ahead += 20_000))('local', targetOf(`http://127.0.0.1:${port}/`));
   t.is(late, null);
   const check = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: false });

@@ -1,0 +1,90 @@
+import { Worker } from 'node:worker_threads';
+import { FairLine, type Place } from './fair-line.ts';
+
+/** What a thread says of a task: its result, or what it threw; and the processor time that it took, in milliseconds. */
+export type ThreadAnswer<Result> = { outcome: 'done'; result: Result; spentMs: number } | { outcome: 'threw'; message: string; spentMs: number };
+
+type Job<Task, Result> = { task: Task; account: string; resolve: (result: Result | null) => void; reject: (error: Error) => void };
+
+/** What may wait for the thread: some seconds of work, and no more than a small process has room for. */
+const MOST_WAITING = 1000;
+const MOST_WAITING_CHARACTERS = 64 * 1024 * 1024;
+
+/** A job lets others go before it until they have computed for so long, in milliseconds of the thread's own time: on a busy machine it waits longer. */
+const LONGEST_WAIT_MS = 1000;
+
+/** A thread bounds its tasks itself, by its own time; one that says nothing for so long is lost, in milliseconds. */
+const LOST_AFTER_MS = 30_000;
+
+/** Threads hold what they compute on and little else. */
+const LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 } as const;
+
+/** One thread beside the event loop that computes for all accounts in turn, one task at a time. It starts with the first task, and again after it was lost. */
+export class ComputeThread<Task, Result> {
+  readonly #entry: URL;
+  readonly #line = new FairLine<Job<Task, Result>>({ mostJobs: MOST_WAITING, mostCharacters: MOST_WAITING_CHARACTERS, now: () => performance.now() });
+  #worker: Worker | null = null;
+  #current: Job<Task, Result> | null = null;
+  #lostTimer: NodeJS.Timeout | undefined;
+
+  constructor(entry: URL) {
+    this.#entry = entry;
+  }
+
+  /** What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is lost with it. */
+  run(task: Task, place: Place): Promise<Result | null> {
+    return new Promise((resolve, reject) => {
+      const turnedAway = this.#line.add({ task, account: place.account, resolve, reject }, place);
+      for (const job of turnedAway) job.resolve(null);
+      this.#next();
+    });
+  }
+
+  /** Ends the thread, and what it is at. */
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #next(): void {
+    if (this.#current !== null) return;
+    for (const job of this.#line.takeOverdue(LONGEST_WAIT_MS)) job.resolve(null);
+    this.#current = this.#line.take();
+    if (this.#current === null) return this.#worker?.unref();
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#worker.postMessage(this.#current.task, []);
+    const worker = this.#worker;
+    this.#lostTimer = setTimeout(() => void worker.terminate(), LOST_AFTER_MS);
+  }
+
+  #start(): Worker {
+    // What the process was started with, keys and addresses, is none of its business.
+    const worker = new Worker(this.#entry, { env: {}, resourceLimits: LIMITS });
+    worker.on('message', (answer: ThreadAnswer<Result>) => this.#finish(answer));
+    worker.on('error', (error) => this.#lose(worker, error instanceof Error ? error : new Error(String(error))));
+    worker.on('exit', () => this.#lose(worker, new Error('The thread that computes has ended')));
+    return worker;
+  }
+
+  #finish(answer: ThreadAnswer<Result>): void {
+    const job = this.#take(answer.spentMs);
+    if (answer.outcome === 'done') job?.resolve(answer.result);
+    else job?.reject(new Error(answer.message));
+    this.#next();
+  }
+
+  #lose(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#take(LONGEST_WAIT_MS)?.reject(error);
+    this.#next();
+  }
+
+  #take(spentMs: number): Job<Task, Result> | null {
+    clearTimeout(this.#lostTimer);
+    const job = this.#current;
+    this.#current = null;
+    if (job !== null) this.#line.charge(job.account, spentMs);
+    return job;
+  }
+}

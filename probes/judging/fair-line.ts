@@ -1,0 +1,106 @@
+/** Whose a piece of work is, and how much memory it holds while it waits, in characters. */
+export type Place = { account: string; size: number };
+
+type Waiting<Job> = Place & { job: Job; queuedAtMs: number };
+type Used = { ms: number; atMs: number };
+
+export type FairLineOptions = {
+  /** What may wait at most: jobs, and characters that they hold. */
+  mostJobs: number;
+  mostCharacters: number;
+  /** A clock in milliseconds that only goes forward. */
+  now: () => number;
+};
+
+/** What an account has used counts half after so long, in milliseconds. */
+const HALF_LIFE_MS = 10_000;
+
+/** Accounts that are remembered, and the use that is not worth remembering, in milliseconds. */
+const MOST_ACCOUNTS = 1000;
+const NEGLIGIBLE_MS = 0.5;
+
+/**
+ * Jobs that wait for computing time. The account that has used the least of late comes first, so that those with much to compute wait for one another and
+ * not everybody for them. Where more waits than may, the newest job of the account that has used the most is turned away.
+ */
+export class FairLine<Job> {
+  readonly #options: FairLineOptions;
+  readonly #used = new Map<string, Used>();
+  #waiting: Waiting<Job>[] = [];
+  #characters = 0;
+  /** Computing time that was charged so far, in milliseconds: what a job waits for at most is counted in it. */
+  #chargedMs = 0;
+
+  constructor(options: FairLineOptions) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Returns the jobs that have to go for it, itself perhaps among them. */
+  add(job: Job, { account, size }: Place): Job[] {
+    this.#waiting.push({ job, account, size, queuedAtMs: this.#chargedMs });
+    this.#characters += size;
+    const turnedAway: Job[] = [];
+    while (this.#waiting.length > this.#options.mostJobs || this.#characters > this.#options.mostCharacters) {
+      turnedAway.push(this.#remove(this.#furthestBack()));
+    }
+    return turnedAway;
+  }
+
+  /** Takes the job whose turn it is; null where none waits. */
+  take(): Job | null {
+    if (this.#waiting.length === 0) return null;
+    let next = 0;
+    for (let index = 1; index < this.#waiting.length; index += 1) if (this.#usedAt(index) < this.#usedAt(next)) next = index;
+    return this.#remove(next);
+  }
+
+  /** Takes out the jobs that have waited while others computed for so long, in milliseconds. */
+  takeOverdue(waitedMs: number): Job[] {
+    const overdue = this.#waiting.filter(({ queuedAtMs }) => this.#chargedMs - queuedAtMs >= waitedMs);
+    if (overdue.length === 0) return [];
+    this.#waiting = this.#waiting.filter(({ queuedAtMs }) => this.#chargedMs - queuedAtMs < waitedMs);
+    for (const { size } of overdue) this.#characters -= size;
+    return overdue.map(({ job }) => job);
+  }
+
+  /** Notes what an account has used. */
+  charge(account: string, ms: number): void {
+    this.#chargedMs += ms;
+    const used = this.#decayed(account) + ms;
+    this.#used.delete(account);
+    this.#used.set(account, { ms: used, atMs: this.#options.now() });
+    if (this.#used.size > MOST_ACCOUNTS) this.#forget();
+  }
+
+  #forget(): void {
+    for (const account of this.#used.keys()) if (this.#decayed(account) < NEGLIGIBLE_MS) this.#used.delete(account);
+    const [oldest] = this.#used.keys();
+    if (this.#used.size > MOST_ACCOUNTS && oldest !== undefined) this.#used.delete(oldest);
+  }
+
+  #furthestBack(): number {
+    let last = 0;
+    for (let index = 1; index < this.#waiting.length; index += 1) if (this.#usedAt(index) >= this.#usedAt(last)) last = index;
+    return last;
+  }
+
+  #usedAt(index: number): number {
+    return this.#decayed(this.#waiting[index]?.account ?? '');
+  }
+
+  #decayed(account: string): number {
+    const used = this.#used.get(account);
+    return used === undefined ? 0 : used.ms * 0.5 ** ((this.#options.now() - used.atMs) / HALF_LIFE_MS);
+  }
+
+  #remove(index: number): Job {
+    const [waiting] = this.#waiting.splice(index, 1);
+    if (waiting === undefined) throw new RangeError(`Nothing waits at ${index}`);
+    this.#characters -= waiting.size;
+    return waiting.job;
+  }
+}

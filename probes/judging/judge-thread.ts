@@ -1,0 +1,38 @@
+import { setPriority } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import { parentPort } from 'node:worker_threads';
+import { beginJudging } from '../../core/judge.ts';
+import { JUDGING_BUDGET_MS, type Judged } from '../../core/judging.ts';
+import type { CheckTarget } from '../../core/monitor.ts';
+import type { Observation } from '../../core/observation.ts';
+import { createPatternSearch } from '../pattern-search.ts';
+import { runWithin, threadMs } from './bounded-run.ts';
+import type { ThreadAnswer } from './compute-thread.ts';
+
+/** What is to be judged, without what judging does not need. */
+export type JudgingTask = { target: CheckTarget; observation: Observation };
+
+/** Compiled patterns grow with the texts that they see; beyond this much memory all of them are made anew, in bytes. */
+const MOST_HEAP = 96 * 1024 * 1024;
+
+// Behind the event loop, which everybody waits for. Linux counts it for a thread, others for the whole process.
+if (process.platform === 'linux') setPriority(5);
+
+let search = createPatternSearch();
+
+parentPort?.on('message', (task: JudgingTask) => {
+  const beganMs = threadMs();
+  const outcome = judge(task);
+  if (getHeapStatistics().used_heap_size > MOST_HEAP) search = createPatternSearch();
+  parentPort?.postMessage({ ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Judged>, []);
+});
+
+function judge({ target, observation }: JudgingTask): { outcome: 'done'; result: Judged } | { outcome: 'threw'; message: string } {
+  try {
+    const judging = beginJudging({ target, observation, search });
+    runWithin(JUDGING_BUDGET_MS, () => judging.run());
+    return { outcome: 'done', result: judging.judged() };
+  } catch (error) {
+    return { outcome: 'threw', message: String(error) };
+  }
+}
