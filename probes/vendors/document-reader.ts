@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isSettled } from '../../core/vendor/document.ts';
 import type { VendorDocument, VendorDocumentRecord, VendorDocumentStore, VendorFailure, VendorFormat } from '../../core/vendor/document.ts';
+import type { DocumentParser } from './document-parser.ts';
 import type { FetchDocument } from './fetch-document.ts';
-import { parseVendorDocument } from './parse-document.ts';
 
-export type DocumentReaderOptions = { store: VendorDocumentStore; fetchDocument: FetchDocument; now: () => number };
+export type DocumentReaderOptions = { store: VendorDocumentStore; fetchDocument: FetchDocument; parseDocument: DocumentParser; now: () => number };
 
 /** Brings a document up to date where it is due, and returns what is known of it then. */
 export type ReadDocument = (document: VendorDocument) => Promise<VendorDocumentRecord>;
@@ -46,13 +46,13 @@ export function createDocumentReader(options: DocumentReaderOptions): ReadDocume
   };
 }
 
-async function refresh(document: VendorDocument, { store, fetchDocument, now }: DocumentReaderOptions): Promise<VendorDocumentRecord> {
+async function refresh(document: VendorDocument, { store, fetchDocument, parseDocument, now }: DocumentReaderOptions): Promise<VendorDocumentRecord> {
   for (;;) {
     const before = await store.find(document.url);
     const nowMs = now();
     if (before !== null && isSettled(before, document, nowMs)) return before;
     if (await store.claim(document.url, { nowMs, untilMs: nowMs + CLAIM_MS, askedBeforeMs: nowMs - document.minAgeMs })) {
-      const record = await ask(document, before, { fetchDocument, now });
+      const record = await ask(document, before, { fetchDocument, parseDocument, now });
       await store.save(record);
       return record;
     }
@@ -63,7 +63,7 @@ async function refresh(document: VendorDocument, { store, fetchDocument, now }: 
 async function ask(
   document: VendorDocument,
   before: VendorDocumentRecord | null,
-  { fetchDocument, now }: Pick<DocumentReaderOptions, 'fetchDocument' | 'now'>,
+  { fetchDocument, parseDocument, now }: Pick<DocumentReaderOptions, 'fetchDocument' | 'parseDocument' | 'now'>,
 ): Promise<VendorDocumentRecord> {
   const { url } = document;
   const startedAtMs = now();
@@ -77,7 +77,7 @@ async function ask(
   if (fetched.outcome === 'failed') {
     return { ...asked, failure: fetched.failure, failures, retryAtMs: fetched.retryAfterMs === undefined ? null : askedAtMs + fetched.retryAfterMs };
   }
-  const parsed = parseVendorDocument(fetched.body, document, askedAtMs);
+  const parsed = await parseDocument(fetched.body, document, askedAtMs);
   if (!parsed.ok) return { ...asked, failure: { kind: 'not_a_status_page', reason: `The status page cannot be understood: ${parsed.message}` }, failures };
   return { ...asked, snapshot: parsed.value, etag: fetched.etag, lastModified: fetched.lastModified, fetchedAtMs: askedAtMs };
 }

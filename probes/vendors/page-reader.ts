@@ -1,6 +1,7 @@
 import { listVendorDocuments, readingOf } from '../../core/vendor/document.ts';
 import type { VendorDocument, VendorDocumentStore, VendorReading } from '../../core/vendor/document.ts';
 import type { VendorPage } from '../../core/vendor/page.ts';
+import { createDocumentParser } from './document-parser.ts';
 import { createDocumentReader } from './document-reader.ts';
 import { createDocumentFetch } from './fetch-document.ts';
 
@@ -11,7 +12,7 @@ export type PageReaderOptions = { store: VendorDocumentStore; allowPrivateNetwor
 
 /** Makes the reader that all vendor checks of a process share, and all processes through the store (D-28). */
 export function createVendorPageReader({ store, allowPrivateNetwork, now }: PageReaderOptions): VendorPageReader {
-  const readDocument = createDocumentReader({ store, fetchDocument: createDocumentFetch({ allowPrivateNetwork }), now });
+  const readDocument = createDocumentReader({ store, fetchDocument: createDocumentFetch({ allowPrivateNetwork }), parseDocument: createDocumentParser(), now });
   const readGroup = async (documents: readonly VendorDocument[]) =>
     readingOf(await Promise.all(documents.map(async (document) => ({ document, record: await readDocument(document) }))), now());
   return async (page, components) => {

@@ -3,11 +3,16 @@ import { accepted, refused } from '../../core/parsed.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import { decodeText } from './decode-text.ts';
 
+/** No vendor nests more than a dozen; what is nested deeper takes hundreds of bytes of memory for each of its own. */
+const MAX_DEPTH = 1000;
+
 /** The JSON of a document in the shape that its schema asks for, or a sentence that says where it does not fit. */
 export function parseJson<Schema extends z.ZodType>(body: Buffer, schema: Schema): Parsed<z.output<Schema>> {
   let value: unknown;
+  const text = decodeText(body);
+  if (isNestedDeeper(text, MAX_DEPTH)) return refused(`it is nested more than ${MAX_DEPTH} deep`);
   try {
-    value = JSON.parse(decodeText(body));
+    value = JSON.parse(text);
   } catch {
     return refused('it is not JSON');
   }
@@ -15,4 +20,20 @@ export function parseJson<Schema extends z.ZodType>(body: Buffer, schema: Schema
   if (result.success) return accepted(result.data);
   const path = result.error.issues[0]?.path.map(String).join('.') ?? '';
   return refused(`its JSON is of another form${path === '' ? '' : ` (at ${path.slice(0, 60)})`}`);
+}
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ['"', '\\', '[', ']', '{', '}'].map((sign) => sign.charCodeAt(0));
+
+/** True for a text that opens more lists and objects in one another than this, whether it is JSON or not. */
+function isNestedDeeper(text: string, most: number): boolean {
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length && depth <= most; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) isQuoted = !isQuoted;
+    else if (isQuoted) at += code === BACKSLASH ? 1 : 0;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) depth += 1;
+    else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth -= 1;
+  }
+  return depth > most;
 }

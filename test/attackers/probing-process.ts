@@ -1,5 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { judgeObservation } from '../../core/judge.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
 import { seenAnswerOf } from '../../core/seen-answer.ts';
 import type { Vote } from '../../core/verdict.ts';
@@ -8,7 +7,7 @@ import { openAgentProbe } from '../../probes/agent-probe.ts';
 import { openKnownDomains } from '../../probes/domain/known-domains.ts';
 import type { DomainStore } from '../../probes/domain/store.ts';
 import { openServiceProbe } from '../../probes/index.ts';
-import { createPatternSearch } from '../../probes/pattern-search.ts';
+import { openJudge } from '../../probes/judging/judge.ts';
 import { createVendorPageReader } from '../../probes/vendors/page-reader.ts';
 
 /** Checks that are to be run at once, and the registries that domains are looked up at. */
@@ -27,7 +26,7 @@ const MB = 1024 * 1024;
 const SERVICE_TYPES = new Set(['dns', 'domain', 'vendor']);
 
 const agentProbe = openAgentProbe({ allowPrivateNetwork: true });
-const search = createPatternSearch();
+const { judge } = openJudge();
 
 /** What is known of pages and domains lasts for one order. */
 function openProbes({ whois, rdapBase }: ProbingOrder) {
@@ -46,7 +45,7 @@ async function check(target: CheckTarget, probe: ReturnType<typeof openProbes>):
   try {
     const observation = await probe(target);
     const probedMs = tookMs();
-    const { verdict, cause, reason } = judgeObservation({ target, observation, search });
+    const { verdict, cause, reason } = (await judge({ target, observation, account: 'attacker', check: null })).judgement;
     seenAnswerOf({ target, observation });
     return { verdict, cause, reason, failure: null, tookMs: probedMs };
   } catch (error) {

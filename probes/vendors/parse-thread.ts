@@ -1,0 +1,37 @@
+import { setPriority } from 'node:os';
+import { parentPort } from 'node:worker_threads';
+import { refused, type Parsed } from '../../core/parsed.ts';
+import type { VendorDocument } from '../../core/vendor/document.ts';
+import type { VendorSnapshot } from '../../core/vendor/snapshot.ts';
+import { runWithin, threadMs } from '../judging/bounded-run.ts';
+import type { ThreadAnswer } from '../judging/compute-thread.ts';
+import { parseVendorDocument } from './parse-document.ts';
+
+/** What is to be read. */
+export type ParsingTask = { body: Uint8Array; document: VendorDocument; nowMs: number };
+
+/** The processor time of reading one document, in milliseconds: for all who watch the page, and until it is asked for anew. Pages of 5 MiB take a tenth of it. */
+const BUDGET_MS = 1000;
+
+const TOO_LONG: Parsed<VendorSnapshot> = refused(`reading it takes more than ${BUDGET_MS} ms of computing`);
+
+// Behind the event loop, which everybody waits for. Linux counts it for a thread, others for the whole process.
+if (process.platform === 'linux') setPriority(5);
+
+parentPort?.on('message', (task: ParsingTask) => {
+  const beganMs = threadMs();
+  const outcome = parse(task);
+  parentPort?.postMessage({ ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Parsed<VendorSnapshot>>, []);
+});
+
+function parse({ body, document, nowMs }: ParsingTask): { outcome: 'done'; result: Parsed<VendorSnapshot> } | { outcome: 'threw'; message: string } {
+  let result = TOO_LONG;
+  try {
+    runWithin(BUDGET_MS, () => {
+      result = parseVendorDocument(Buffer.from(body.buffer, body.byteOffset, body.byteLength), document, nowMs);
+    });
+    return { outcome: 'done', result };
+  } catch (error) {
+    return { outcome: 'threw', message: String(error) };
+  }
+}
