@@ -16,8 +16,11 @@ const LONGEST_WAIT_MS = 1000;
 /** A thread bounds its tasks itself, by its own time; one that says nothing for so long is lost, in milliseconds. */
 const LOST_AFTER_MS = 30_000;
 
-/** Threads hold what they compute on and little else. */
-const LIMITS = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 } as const;
+/** What a task is taken to have cost that the thread was lost with, in milliseconds. */
+const LOST_COST_MS = 500;
+
+/** A small young generation. What a task holds besides is bounded by its time: a thread that comes near a limit of its own collects garbage for ever. */
+const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
 
 /** One thread beside the event loop that computes for all accounts in turn, one task at a time. It starts with the first task, and again after it was lost. */
 export class ComputeThread<Task, Result> {
@@ -54,13 +57,16 @@ export class ComputeThread<Task, Result> {
     this.#worker.ref();
     this.#worker.postMessage(this.#current.task, []);
     const worker = this.#worker;
-    this.#lostTimer = setTimeout(() => void worker.terminate(), LOST_AFTER_MS);
+    this.#lostTimer = setTimeout(() => {
+      this.#lose(worker, new Error('The thread that computes does not answer'));
+      void worker.terminate();
+    }, LOST_AFTER_MS);
   }
 
   #start(): Worker {
     // What the process was started with, keys and addresses, is none of its business.
     const worker = new Worker(this.#entry, { env: {}, resourceLimits: LIMITS });
-    worker.on('message', (answer: ThreadAnswer<Result>) => this.#finish(answer));
+    worker.on('message', (answer: ThreadAnswer<Result>) => this.#worker === worker && this.#finish(answer));
     worker.on('error', (error) => this.#lose(worker, error instanceof Error ? error : new Error(String(error))));
     worker.on('exit', () => this.#lose(worker, new Error('The thread that computes has ended')));
     return worker;
@@ -76,7 +82,7 @@ export class ComputeThread<Task, Result> {
   #lose(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
-    this.#take(LONGEST_WAIT_MS)?.reject(error);
+    this.#take(LOST_COST_MS)?.reject(error);
     this.#next();
   }
 

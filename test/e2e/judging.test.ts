@@ -1,0 +1,49 @@
+import test from 'ava';
+import { startHttpServer } from '../helpers/http-server.ts';
+import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
+import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
+import { until } from '../helpers/until.ts';
+
+/** Answers to others come meanwhile. Without a budget the first of them took half a minute; a busy machine takes its time, too, in milliseconds. */
+const LONGEST_ANSWER_MS = 8000;
+
+type Check = { verdict: string; reason: string | null };
+
+test('patterns that take long to search for hold up nobody: not as a preview, and not as a monitor', async (t) => {
+  const { port } = await startHttpServer(t, (request, response) => void response.end(request.url === '/hostile' ? HOSTILE_BODY : 'all good'));
+  const { program, url, call } = await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
+  const create = async (body: object) => String((await call('POST', '/monitors', { interval_seconds: 1, timeout_ms: 900, down_after_failures: 1, ...body })).json['id']);
+  const shop = await create({ name: 'Shop', target: `http://127.0.0.1:${port}/`, check_spec: { assertions: [{ source: 'text_body', op: 'matches', value: '^all (?:good|well)$' }] } });
+  const isIn = (id: string, status: string) => until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, { timeoutMs: 25_000, intervalMs: 50 });
+  await isIn(shop, 'up');
+
+  let isDone = false;
+  const hostile = { target: `http://127.0.0.1:${port}/hostile`, check_spec: { assertions: HOSTILE_ASSERTIONS } };
+  const preview = call('POST', '/trials', { monitor: hostile }).finally(() => (isDone = true));
+  let longestMs = 0;
+  do {
+    const askedAtMs = performance.now();
+    t.is((await fetch(new URL('/healthz', url))).status, 200);
+    longestMs = Math.max(longestMs, performance.now() - askedAtMs);
+  } while (!isDone);
+  t.true(longestMs < LONGEST_ANSWER_MS, `an answer took ${longestMs} ms`);
+
+  const { status, json } = await preview;
+  t.is(status, 200);
+  t.like(json, { verdict: 'none', cause: null, http_status: 200 });
+  t.regex(String(json['reason']), /^The 50 ms of computing that a check has were over at text_body matches "a\[ab\]\{300\}\[cd\]": simplify the pattern, or use fewer$/);
+  const conditions = json['conditions'] as { source: string; outcome: string; reason: string | null }[];
+  t.deepEqual(conditions.slice(0, 2).map(({ source, outcome }) => `${source} ${outcome}`), ['status holds', 'text_body not_reached']);
+  t.is(conditions[1]?.reason, json['reason']);
+
+  const stored = await create({ name: 'Hostile', ...hostile });
+  const checksOf = async (id: string) => (await call('GET', `/monitors/${id}/checks`)).json['checks'] as Check[];
+  await until(async () => (await checksOf(stored)).length >= 3, { timeoutMs: 25_000, intervalMs: 100 });
+  for (const { verdict, reason } of await checksOf(stored)) {
+    t.is(verdict, 'none');
+    t.regex(reason ?? '', /50 ms of computing that a check has were over at text_body matches/);
+  }
+  t.is((await call('GET', `/monitors/${stored}`)).json['status'], 'pending');
+  t.is((await call('GET', `/monitors/${shop}`)).json['status'], 'up');
+  t.is(await program.stop(), 0);
+});
