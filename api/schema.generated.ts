@@ -1816,7 +1816,7 @@ export type components = {
             path: string | null;
             name: string | null;
             /**
-             * @description `missing`: what it speaks of was not in the answer; `not_reached`: there was no answer.
+             * @description `missing`: what it speaks of was not in the answer; `not_reached`: there was no answer, or the computing time of the check was over before.
              * @enum {string}
              */
             outcome: "holds" | "differs" | "missing" | "not_reached";

@@ -10,6 +10,7 @@ import { fleet } from './fleet.ts';
 import { heartbeats } from './heartbeats.ts';
 import { idle } from './idle.ts';
 import { isolation } from './isolation.ts';
+import { judging } from './judging.ts';
 import { live } from './live.ts';
 import { load } from './load.ts';
 import { mixed } from './mixed.ts';
@@ -28,7 +29,7 @@ import { storm } from './storm.ts';
 import { createStands } from './stand/stand.ts';
 
 /** Every benchmark by name, the quick ones first. */
-const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, live, console: consolePage, rollup, statistics, pipeline, mixed, load, fleet, schedules, 'agent-idle': agentIdle, idle };
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = { sign, 'probe-http': probeHttp, 'probe-icmp': probeIcmp, 'probe-tcp': probeTcp, 'probe-udp': probeUdp, 'probe-dns': probeDns, evaluate, api, deliver, isolation, alert, storm, heartbeats, judging, live, console: consolePage, rollup, statistics, pipeline, mixed, load, fleet, schedules, 'agent-idle': agentIdle, idle };
 
 const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true });
 const unknown = positionals.filter((name) => !(name in BENCHMARKS));

@@ -4,13 +4,16 @@ import { FairLine, type Place } from './fair-line.ts';
 /** What a thread says of a task: its result, or what it threw; and the processor time that it took, in milliseconds. */
 export type ThreadAnswer<Result> = { outcome: 'done'; result: Result; spentMs: number } | { outcome: 'threw'; message: string; spentMs: number };
 
-type Job<Task, Result> = { task: Task; account: string; resolve: (result: Result | null) => void; reject: (error: Error) => void };
+/** What came of a task, and the processor time that it took, in milliseconds. */
+export type Computed<Result> = { result: Result; spentMs: number };
 
-/** What may wait for the thread: some seconds of work, and no more than a small process has room for. */
-const MOST_WAITING = 1000;
+type Job<Task, Result> = { task: Task; account: string; resolve: (computed: Computed<Result> | null) => void; reject: (error: Error) => void };
+
+/** What may wait for the thread: as many jobs as checks are under way, and no more characters than a small process has room for. */
+const MOST_WAITING = 2000;
 const MOST_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
-/** A job lets others go before it until they have computed for so long, in milliseconds of the thread's own time: on a busy machine it waits longer. */
+/** A job that is known to take long lets others go before it until they have computed for so long, in milliseconds of the thread's own time: on a busy machine it waits longer. */
 const LONGEST_WAIT_MS = 1000;
 
 /** A thread bounds its tasks itself, by its own time; one that says nothing for so long is lost, in milliseconds. */
@@ -35,7 +38,7 @@ export class ComputeThread<Task, Result> {
   }
 
   /** What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is lost with it. */
-  run(task: Task, place: Place): Promise<Result | null> {
+  run(task: Task, place: Place): Promise<Computed<Result> | null> {
     return new Promise((resolve, reject) => {
       const turnedAway = this.#line.add({ task, account: place.account, resolve, reject }, place);
       for (const job of turnedAway) job.resolve(null);
@@ -74,7 +77,7 @@ export class ComputeThread<Task, Result> {
 
   #finish(answer: ThreadAnswer<Result>): void {
     const job = this.#take(answer.spentMs);
-    if (answer.outcome === 'done') job?.resolve(answer.result);
+    if (answer.outcome === 'done') job?.resolve({ result: answer.result, spentMs: answer.spentMs });
     else job?.reject(new Error(answer.message));
     this.#next();
   }

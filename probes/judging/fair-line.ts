@@ -1,5 +1,5 @@
-/** Whose a piece of work is, and how much memory it holds while it waits, in characters. */
-export type Place = { account: string; size: number };
+/** Whose a piece of work is, how much memory it holds while it waits, in characters, and whether work of its kind is known to take long. */
+export type Place = { account: string; size: number; takesLong: boolean };
 
 type Waiting<Job> = Place & { job: Job; queuedAtMs: number };
 type Used = { ms: number; atMs: number };
@@ -21,7 +21,7 @@ const NEGLIGIBLE_MS = 0.5;
 
 /**
  * Jobs that wait for computing time. The account that has used the least of late comes first, so that those with much to compute wait for one another and
- * not everybody for them. Where more waits than may, the newest job of the account that has used the most is turned away.
+ * not everybody for them; of one account those that are not known to take long. Where more waits than may, the one that would come last is turned away.
  */
 export class FairLine<Job> {
   readonly #options: FairLineOptions;
@@ -40,8 +40,8 @@ export class FairLine<Job> {
   }
 
   /** Returns the jobs that have to go for it, itself perhaps among them. */
-  add(job: Job, { account, size }: Place): Job[] {
-    this.#waiting.push({ job, account, size, queuedAtMs: this.#chargedMs });
+  add(job: Job, { account, size, takesLong }: Place): Job[] {
+    this.#waiting.push({ job, account, size, takesLong, queuedAtMs: this.#chargedMs });
     this.#characters += size;
     const turnedAway: Job[] = [];
     while (this.#waiting.length > this.#options.mostJobs || this.#characters > this.#options.mostCharacters) {
@@ -54,15 +54,16 @@ export class FairLine<Job> {
   take(): Job | null {
     if (this.#waiting.length === 0) return null;
     let next = 0;
-    for (let index = 1; index < this.#waiting.length; index += 1) if (this.#usedAt(index) < this.#usedAt(next)) next = index;
+    for (let index = 1; index < this.#waiting.length; index += 1) if (this.#compare(index, next) < 0) next = index;
     return this.#remove(next);
   }
 
-  /** Takes out the jobs that have waited while others computed for so long, in milliseconds. */
+  /** Takes out the jobs that are known to take long and have waited while others computed for so long, in milliseconds. */
   takeOverdue(waitedMs: number): Job[] {
-    const overdue = this.#waiting.filter(({ queuedAtMs }) => this.#chargedMs - queuedAtMs >= waitedMs);
+    const isOverdue = ({ queuedAtMs, takesLong }: Waiting<Job>) => takesLong && this.#chargedMs - queuedAtMs >= waitedMs;
+    const overdue = this.#waiting.filter(isOverdue);
     if (overdue.length === 0) return [];
-    this.#waiting = this.#waiting.filter(({ queuedAtMs }) => this.#chargedMs - queuedAtMs < waitedMs);
+    this.#waiting = this.#waiting.filter((waiting) => !isOverdue(waiting));
     for (const { size } of overdue) this.#characters -= size;
     return overdue.map(({ job }) => job);
   }
@@ -84,12 +85,16 @@ export class FairLine<Job> {
 
   #furthestBack(): number {
     let last = 0;
-    for (let index = 1; index < this.#waiting.length; index += 1) if (this.#usedAt(index) >= this.#usedAt(last)) last = index;
+    for (let index = 1; index < this.#waiting.length; index += 1) if (this.#compare(index, last) >= 0) last = index;
     return last;
   }
 
-  #usedAt(index: number): number {
-    return this.#decayed(this.#waiting[index]?.account ?? '');
+  /** Below zero where one that waits comes before another, zero where they come in their order. */
+  #compare(index: number, other: number): number {
+    const [one, two] = [this.#waiting[index], this.#waiting[other]];
+    if (one === undefined || two === undefined) return 0;
+    const used = one.account === two.account ? 0 : this.#decayed(one.account) - this.#decayed(two.account);
+    return used === 0 ? Number(one.takesLong) - Number(two.takesLong) : used;
   }
 
   #decayed(account: string): number {

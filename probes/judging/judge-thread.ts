@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import { beginJudging } from '../../core/judge.ts';
@@ -6,7 +5,7 @@ import { JUDGING_BUDGET_MS, type Judged } from '../../core/judging.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
 import type { Observation } from '../../core/observation.ts';
 import { createPatternSearch } from '../pattern-search.ts';
-import { runWithin, threadMs } from './bounded-run.ts';
+import { giveWay, runWithin, threadMs } from './bounded-run.ts';
 import type { ThreadAnswer } from './compute-thread.ts';
 
 /** What is to be judged, without what judging does not need. */
@@ -15,8 +14,7 @@ export type JudgingTask = { target: CheckTarget; observation: Observation };
 /** Compiled patterns grow with the texts that they see; beyond this much memory all of them are made anew, in bytes. */
 const MOST_HEAP = 96 * 1024 * 1024;
 
-// Behind the event loop, which everybody waits for. Linux counts it for a thread, others for the whole process.
-if (process.platform === 'linux') setPriority(5);
+giveWay();
 
 let search = createPatternSearch();
 

@@ -5,7 +5,7 @@ import type { CheckTarget } from '../../core/monitor.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import { createPatternSearch } from '../pattern-search.ts';
-import { ComputeThread } from './compute-thread.ts';
+import { ComputeThread, type Computed } from './compute-thread.ts';
 import type { JudgingTask } from './judge-thread.ts';
 
 /** What was seen, and whose it is: computing time is shared out among accounts. `check` tells one monitor, in its present version, from all others; null for a preview. */
@@ -26,27 +26,31 @@ const LONGEST_REST_MS = 30_000;
 /** And for so long for each monitor that rests, so that all of them together have a tenth of the thread's time at the most, in milliseconds. */
 const REST_FOR_EACH_MS = 500;
 
-/** Monitors that are remembered to have been over budget. */
-const MOST_RESTS = 10_000;
+/** A check that takes so long to judge is known to, in milliseconds. */
+const LONG_MS = 10;
 
-type Rest = { untilMs: number; times: number; judgement: Judgement };
+/** Monitors that are remembered to take long. */
+const MOST_SLOW = 10_000;
+
+/** What is known of a monitor that takes long: how often it was over budget of late, and until when it is not judged for that. */
+type Slow = { times: number; untilMs: number; judgement: Judgement };
 
 /** Opens the judge that all checks of a process share. What takes next to nothing is judged at once, everything else in a thread, which the first that needs it starts. */
 export function openJudge(): OpenJudge {
   const search = createPatternSearch();
   const thread = new ComputeThread<JudgingTask, Judged>(new URL('./judge-thread.ts', import.meta.url));
-  const rests = new Map<string, Rest>();
+  const slow = new Map<string, Slow>();
 
-  const noteOutcome = (check: string, { judgement, isOverBudget }: Judged) => {
-    const times = (rests.get(check)?.times ?? 0) + (isOverBudget ? 1 : -1);
-    rests.delete(check);
-    if (times < 1) return;
+  const note = (check: string, { result: { judgement, isOverBudget }, spentMs }: Computed<Judged>) => {
+    const times = Math.max(0, (slow.get(check)?.times ?? 0) + (isOverBudget ? 1 : -1));
+    slow.delete(check);
+    if (times === 0 && spentMs < LONG_MS) return;
     // Once may have been chance. Who is over budget again and again gives way to all others like it.
-    const forAll = times === 1 ? 0 : rests.size * REST_FOR_EACH_MS;
+    const forAll = times > 1 ? [...slow.values()].filter((one) => one.times > 0).length * REST_FOR_EACH_MS : 0;
     const restMs = isOverBudget ? Math.max(forAll, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1))) : 0;
-    rests.set(check, { untilMs: performance.now() + restMs, times, judgement });
-    const [oldest] = rests.keys();
-    if (rests.size > MOST_RESTS && oldest !== undefined) rests.delete(oldest);
+    slow.set(check, { times, untilMs: performance.now() + restMs, judgement });
+    const [oldest] = slow.keys();
+    if (slow.size > MOST_SLOW && oldest !== undefined) slow.delete(oldest);
   };
 
   return {
@@ -56,12 +60,12 @@ export function openJudge(): OpenJudge {
         judging.run();
         return judging.judged();
       }
-      const rest = check === null ? undefined : rests.get(check);
-      if (rest !== undefined && performance.now() < rest.untilMs) return unjudged(notJudgedAgainYet(rest.judgement));
-      const judged = await thread.run(taskOf(target, observation), { account, size: sizeOf(observation) });
-      if (judged === null) return unjudged(CROWDED_OUT);
-      if (check !== null) noteOutcome(check, judged);
-      return judged;
+      const known = check === null ? undefined : slow.get(check);
+      if (known !== undefined && performance.now() < known.untilMs) return unjudged(notJudgedAgainYet(known.judgement));
+      const computed = await thread.run(taskOf(target, observation), { account, size: sizeOf(observation), takesLong: known !== undefined });
+      if (computed === null) return unjudged(CROWDED_OUT);
+      if (check !== null) note(check, computed);
+      return computed.result;
     },
     close: () => thread.close(),
   };

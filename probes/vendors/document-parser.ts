@@ -18,6 +18,7 @@ export function createDocumentParser(): DocumentParser {
   const thread = new ComputeThread<ParsingTask, Parsed<VendorSnapshot>>(new URL('./parse-thread.ts', import.meta.url));
   return async (body, document, nowMs) => {
     if (body.length <= ON_THE_LOOP_BYTES) return parseVendorDocument(body, document, nowMs);
-    return (await thread.run({ body, document, nowMs }, { account: new URL(document.url).host, size: body.length })) ?? TOO_BUSY;
+    const computed = await thread.run({ body, document, nowMs }, { account: new URL(document.url).host, size: body.length, takesLong: true });
+    return computed?.result ?? TOO_BUSY;
   };
 }

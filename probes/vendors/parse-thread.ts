@@ -1,9 +1,8 @@
-import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { refused, type Parsed } from '../../core/parsed.ts';
 import type { VendorDocument } from '../../core/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/vendor/snapshot.ts';
-import { runWithin, threadMs } from '../judging/bounded-run.ts';
+import { giveWay, runWithin, threadMs } from '../judging/bounded-run.ts';
 import type { ThreadAnswer } from '../judging/compute-thread.ts';
 import { parseVendorDocument } from './parse-document.ts';
 
@@ -15,8 +14,7 @@ const BUDGET_MS = 1000;
 
 const TOO_LONG: Parsed<VendorSnapshot> = refused(`reading it takes more than ${BUDGET_MS} ms of computing`);
 
-// Behind the event loop, which everybody waits for. Linux counts it for a thread, others for the whole process.
-if (process.platform === 'linux') setPriority(5);
+giveWay();
 
 parentPort?.on('message', (task: ParsingTask) => {
   const beganMs = threadMs();

@@ -17,15 +17,15 @@ test('patterns that take long to search for hold up nobody: not as a preview, an
   const isIn = (id: string, status: string) => until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, { timeoutMs: 25_000, intervalMs: 50 });
   await isIn(shop, 'up');
 
-  let isDone = false;
+  const progress = { isDone: false };
   const hostile = { target: `http://127.0.0.1:${port}/hostile`, check_spec: { assertions: HOSTILE_ASSERTIONS } };
-  const preview = call('POST', '/trials', { monitor: hostile }).finally(() => (isDone = true));
+  const preview = call('POST', '/trials', { monitor: hostile }).finally(() => (progress.isDone = true));
   let longestMs = 0;
   do {
     const askedAtMs = performance.now();
     t.is((await fetch(new URL('/healthz', url))).status, 200);
     longestMs = Math.max(longestMs, performance.now() - askedAtMs);
-  } while (!isDone);
+  } while (!progress.isDone);
   t.true(longestMs < LONGEST_ANSWER_MS, `an answer took ${longestMs} ms`);
 
   const { status, json } = await preview;
@@ -34,7 +34,7 @@ test('patterns that take long to search for hold up nobody: not as a preview, an
   t.regex(String(json['reason']), /^The 50 ms of computing that a check has were over at text_body matches "a\[ab\]\{300\}\[cd\]": simplify the pattern, or use fewer$/);
   const conditions = json['conditions'] as { source: string; outcome: string; reason: string | null }[];
   t.deepEqual(conditions.slice(0, 2).map(({ source, outcome }) => `${source} ${outcome}`), ['status holds', 'text_body not_reached']);
-  t.is(conditions[1]?.reason, json['reason']);
+  t.is(conditions[1]?.reason ?? '', String(json['reason']));
 
   const stored = await create({ name: 'Hostile', ...hostile });
   const checksOf = async (id: string) => (await call('GET', `/monitors/${id}/checks`)).json['checks'] as Check[];

@@ -33,10 +33,10 @@ function judgeAnswer(assertions: Assertion[], { body = HOSTILE_BODY, account = '
 
 /** The most processor time that the event loop spends between two turns while something is under way, in milliseconds. */
 async function longestHold(work: Promise<unknown>): Promise<number> {
-  let isDone = false;
-  void work.finally(() => (isDone = true));
+  const progress = { isDone: false };
+  void work.finally(() => (progress.isDone = true));
   let longest = 0;
-  while (!isDone) {
+  while (!progress.isDone) {
     const before = process.threadCpuUsage();
     await turn();
     const { user, system } = process.threadCpuUsage(before);
@@ -105,13 +105,12 @@ test('who was over budget is not judged again so soon, unless the monitor has ch
 test('fifty hostile monitors of one account do not keep the checks of another from being judged', async (t) => {
   const { judge: by, close: end } = openJudge();
   t.teardown(() => end());
-  const hostile = Array.from({ length: 50 }, (_, index) => judgeAnswer(HOSTILE_ASSERTIONS, { account: 'ten_bad', check: `bad ${index}`, by }));
+  let judged = 0;
+  const hostile = Array.from({ length: 50 }, (_, index) => judgeAnswer(HOSTILE_ASSERTIONS, { account: 'ten_bad', check: `bad ${index}`, by }).finally(() => (judged += 1)));
   const honest = Array.from({ length: 10 }, (_, index) => judgeAnswer(HONEST, { body: PAGE, account: 'ten_good', check: `good ${index}`, by }));
   for (const { judgement } of await Promise.all(honest)) t.deepEqual(judgement, { verdict: 'up', cause: null, reason: null });
-  const reasons = (await Promise.all(hostile)).map(({ judgement: { verdict, reason } }) => `${verdict} ${reason}`);
-  t.true(reasons.some((reason) => reason.includes('were over at')));
-  t.true(reasons.some((reason) => reason.startsWith('none There was no computing time to judge this check')));
-  t.true(reasons.every((reason) => reason.startsWith('none ')));
+  t.true(judged < 25, `${judged} of the other account's checks came first`);
+  for (const { judgement } of await Promise.all(hostile)) t.regex(`${judgement.verdict} ${judgement.reason}`, /^none The 50 ms of computing that a check has were over at/);
 });
 
 test('an answer over udp and records of DNS have the same budget', async (t) => {
