@@ -9,9 +9,9 @@ export type Computed<Result> = { result: Result; spentMs: number };
 
 type Job<Task, Result> = { task: Task; account: string; resolve: (computed: Computed<Result> | null) => void; reject: (error: Error) => void };
 
-/** What may wait for the thread: as many jobs as checks are under way, and no more characters than a small process has room for. */
+/** What may wait for the thread: as many jobs as checks are under way at a time, for a process that is behind reads no more of them; and so many characters. */
 const MOST_WAITING = 2000;
-const MOST_WAITING_CHARACTERS = 64 * 1024 * 1024;
+const MOST_WAITING_CHARACTERS = 256 * 1024 * 1024;
 
 /** A job that is known to take long lets others go before it until they have computed for so long, in milliseconds of the thread's own time: on a busy machine it waits longer. */
 const LONGEST_WAIT_MS = 1000;

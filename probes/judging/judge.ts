@@ -27,7 +27,7 @@ const LONGEST_REST_MS = 30_000;
 const REST_FOR_EACH_MS = 500;
 
 /** A check that takes so long to judge is known to, in milliseconds. */
-const LONG_MS = 10;
+const LONG_MS = 20;
 
 /** Monitors that are remembered to take long. */
 const MOST_SLOW = 10_000;

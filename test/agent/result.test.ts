@@ -6,6 +6,7 @@ import { assign } from '../../agent/assignment.ts';
 import { createCheck } from '../../agent/check.ts';
 import { resultOf } from '../../agent/result.ts';
 import { openJudge } from '../../probes/judging/judge.ts';
+import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
 
 const AT_MS = 1_800_000_000_123;
 const PHASES = { dnsMs: null, connectMs: 1.234, tlsMs: 20.05, firstByteMs: 2, downloadMs: null };
@@ -76,6 +77,16 @@ function checker(overrides: Partial<Parameters<typeof createCheck>[0]> = {}) {
   const check = createCheck({ probe: () => Promise.resolve(http({ status: 500 })), judge: openJudge().judge, watchStalls: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }), selfCheck: null, now: () => AT_MS, onCrash: (_, error) => void crashes.push(error), ...overrides });
   return { check, crashes };
 }
+
+test('a check that takes long to judge is no vote, and the service is told where', async (t) => {
+  const { judge, close } = openJudge();
+  t.teardown(() => close());
+  const { check } = checker({ judge, probe: () => Promise.resolve(http({ status: 200, body: HOSTILE_BODY })) });
+  const hostile = assignment.target && { ...assignment, target: { ...assignment.target, checkSpec: { assertions: HOSTILE_ASSERTIONS } } };
+  const told = resultOf(await check(hostile ?? assignment));
+  t.like(told, { ok: false, cause: 'unsupported_by_agent', httpStatus: 200 });
+  t.regex(told.reason ?? '', /^The 50 ms of computing that a check has were over at text_body matches/);
+});
 
 test('a check is judged by what its monitor expects', async (t) => {
   t.like(await checker().check(assignment), { monitorId: 'mon_1', startedAtMs: AT_MS, judgement: { verdict: 'down', cause: 'status_500' } });

@@ -5,6 +5,7 @@ import type { CheckTarget, MonitorType } from '../../core/monitor.ts';
 import type { VendorFormat } from '../../core/vendor/document.ts';
 import { parseVendorDocument } from '../../probes/vendors/parse-document.ts';
 import { httpTarget } from '../helpers/check-target.ts';
+import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
 import { startUdpServer } from '../helpers/udp-server.ts';
 import { drip, flood, say, sayAll, startAttacker, startProbing, withstand, type Bounds, type Probing, type Way } from './attack.ts';
 
@@ -127,7 +128,7 @@ const MANY = JSON.stringify({
 });
 
 const PAGES: Record<string, { way: Way; verdict: string; bounds?: Bounds }> = {
-  'arrays a million deep': { way: page(deep('[', ']', 1_000_000)), verdict: 'none', bounds: { holdMs: 2000, grownMb: 160 } },
+  'arrays a million deep': { way: page(deep('[', ']', 1_000_000)), verdict: 'none', bounds: { grownMb: 160 } },
   'objects a hundred thousand deep': { way: page(deep('{"page":', '}', 100_000).replace(':}', ':1}')), verdict: 'none', bounds: { holdMs: 1000 } },
   'components of components, a hundred thousand deep': { way: page(deep('{"components":[', ']}', 100_000)), verdict: 'none', bounds: { holdMs: 1000 } },
   'forty thousand components': { way: page(MANY), verdict: 'up', bounds: { holdMs: 1000, grownMb: 96 } },
@@ -140,6 +141,20 @@ for (const [what, { way, verdict, bounds = {} }] of Object.entries(PAGES)) {
   test.serial(`a status page of ${what} is ${verdict}, in time and within bounds`, async (t) => {
     const target = targetOf('vendor', `http://127.0.0.1:${await startAttacker(t, way)}`, { timeoutMs: what.includes('single bytes') ? TIMEOUT_MS : 5000 });
     t.is((await withstand(t, probing, { target, bounds })).verdict, verdict as 'none');
+  });
+}
+
+const JUDGED: Record<string, { body: string; checkSpec: CheckTarget['checkSpec'] }> = {
+  'letters that fifty patterns count': { body: HOSTILE_BODY, checkSpec: { assertions: HOSTILE_ASSERTIONS } },
+  'a megabyte of lists that ten paths ask for': { body: `[[]${',[]'.repeat(340_000)}]`, checkSpec: { assertions: Array.from({ length: 10 }, () => ({ source: 'json_body', op: 'exists', path: '$' })) } },
+};
+
+for (const [what, { body, checkSpec }] of Object.entries(JUDGED)) {
+  test.serial(`a website of ${what} is no vote, and holds up nobody`, async (t) => {
+    const target = httpTarget({ target: `http://127.0.0.1:${await startAttacker(t, page(body))}/`, checkSpec });
+    const check = await withstand(t, probing, { target, bounds: { holdMs: 100, grownMb: 160 } });
+    t.is(check.verdict, 'none');
+    t.regex(check.reason ?? '', /^The 50 ms of computing that a check has were over at/);
   });
 }
 
