@@ -23,7 +23,10 @@ const LETTERS = 54_000;
 /** The page of honest monitors: some 200 kB. */
 const LINES = 3000;
 
-/** How many times as late as without hostile monitors the event loop may be at the 99th percentile, and what they may add to its longest delay, in milliseconds. */
+/**
+ * How many times as late as without hostile monitors the event loop may be at the 99th percentile, and what they may
+ * add to its longest delay, in milliseconds.
+ */
 const P99_TIMES = 2;
 const LONGEST_MORE_MS = 50;
 
@@ -39,7 +42,10 @@ const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) =>
 
 type Round = { p99Ms: number; longestMs: number; cores: number };
 
-/** 50 monitors at 1 s whose patterns take long, beside honest ones: how late the event loop of the one process is, with them and without, and that the honest ones are judged. */
+/**
+ * 50 monitors at 1 s whose patterns take long, beside honest ones: how late the event loop of the one process is,
+ * with them and without, and that the honest ones are judged.
+ */
 export async function judging({ isQuick, report, withStand }: BenchContext): Promise<void> {
   await withStand(async (stand) => {
     const installation = await startInstallation(stand, 'postgres');

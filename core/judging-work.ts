@@ -29,7 +29,10 @@ const PER_RECORD_PAIR = 0.5;
 
 const PER_COMPONENT_PAIR = 3;
 
-/** The most work that judging an observation can be, as far as it is worth knowing: beyond `enough` it is not counted to the end. */
+/**
+ * The most work that judging an observation can be, as far as it is worth knowing: beyond `enough` it is not counted
+ * to the end.
+ */
 export function measureJudging(target: CheckTarget, observation: Observation, enough = MS_OF_WORK): number {
   switch (observation.type) {
     case 'http':

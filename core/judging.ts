@@ -6,15 +6,21 @@ import type { Judgement } from './verdict.ts';
 /** The processor time that all conditions of one check have together, in milliseconds (D-300). */
 export const JUDGING_BUDGET_MS = 50;
 
-/** How one condition of an http check fares; `unjudged` where the check's budget was over before. The reason is null where it holds. */
+/**
+ * How one condition of an http check fares; `unjudged` where the check's budget was over before. The reason is null
+ * where it holds.
+ */
 export type HeldCondition = { outcome: AssertionOutcome | 'unjudged'; reason: string | null };
 
-/** The verdict on one observation. `conditions`: `body_match`, then the assertions as listed; empty unless they were judged. `isOverBudget` where the budget decided the verdict. */
+/**
+ * The verdict on one observation. `conditions`: `body_match`, then the assertions as listed; empty unless they were
+ * judged. `isOverBudget` where the budget decided the verdict.
+ */
 export type Judged = { judgement: Judgement; conditions: readonly HeldCondition[]; isOverBudget: boolean };
 
 /**
- * The judging of one observation. `run` may be broken off at any moment and called again: it goes on with the condition that it was at. `judged` says what
- * came of it so far, as over budget where it is not done.
+ * The judging of one observation. `run` may be broken off at any moment and called again: it goes on with the
+ * condition that it was at. `judged` says what came of it so far, as over budget where it is not done.
  */
 export type Judging = { run: () => void; judged: () => Judged };
 

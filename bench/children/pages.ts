@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
-// A site with two pages: below /page a large one as sites have them, below /letters one that says `ok` or, while it is hostile, so many letters a and b in
-// no order, in which patterns that count them stay possible for long.
+// A site with two pages: below /page a large one as sites have them, below /letters one that says `ok` or, while it
+// is hostile, so many letters a and b in no order, in which patterns that count them stay possible for long.
 type Settings = { letters: number; lines: number };
 
 const { letters, lines } = readSettings<Settings>();

@@ -4,7 +4,10 @@ import { Script } from 'node:vm';
 /** The longest that a run is begun for, on a machine that has hardly any time for it, in milliseconds. */
 const LONGEST_RUN_MS = 10_000;
 
-/** Clocks differ by this share: one that was broken off after less of its processor time was so because others had the processor. */
+/**
+ * Clocks differ by this share: one that was broken off after less of its processor time was so because others had the
+ * processor.
+ */
 const NEARLY = 0.75;
 
 const script = new Script('globalThis.boundedWork()');
@@ -13,7 +16,10 @@ const script = new Script('globalThis.boundedWork()');
 const NICER = 2;
 const NICEST = 19;
 
-/** Lets the event loop go before this thread where both want a processor. Linux counts niceness for each thread, others for the whole process. */
+/**
+ * Lets the event loop go before this thread where both want a processor. Linux counts niceness for each thread,
+ * others for the whole process.
+ */
 export function giveWay(): void {
   if (process.platform === 'linux') setPriority(Math.min(NICEST, getPriority() + NICER));
 }
@@ -25,9 +31,10 @@ export function threadMs(): number {
 }
 
 /**
- * Runs work for at most so much processor time of this thread, in milliseconds; true when it was done by then. Work that is broken off is left as it
- * stands, its `finally` included. It may be run again from there: the clock that breaks it off is the wall's, and one that
- * came too early, because others had the processor, breaks off another run later. It blocks, so it belongs into a thread.
+ * Runs work for at most so much processor time of this thread, in milliseconds; true when it was done by then. Work
+ * that is broken off is left as it stands, its `finally` included. It may be run again from there: the clock that
+ * breaks it off is the wall's, and one that came too early, because others had the processor, breaks off another run
+ * later. It blocks, so it belongs into a thread.
  */
 export function runWithin(budgetMs: number, work: () => void): boolean {
   for (let wallMs = budgetMs; ; ) {

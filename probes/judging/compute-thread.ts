@@ -9,11 +9,17 @@ export type Computed<Result> = { result: Result; spentMs: number };
 
 type Job<Task, Result> = { task: Task; account: string; resolve: (computed: Computed<Result> | null) => void; reject: (error: Error) => void };
 
-/** What may wait for the thread: as many jobs as checks are under way at a time, for a process that is behind reads no more of them; and so many characters. */
+/**
+ * What may wait for the thread: as many jobs as checks are under way at a time, for a process that is behind reads no
+ * more of them; and so many characters.
+ */
 const MOST_WAITING = 2000;
-const MOST_WAITING_CHARACTERS = 256 * 1024 * 1024;
+const MOST_WAITING_CHARACTERS = 128 * 1024 * 1024;
 
-/** A job that is known to take long lets others go before it until they have computed for so long, in milliseconds of the thread's own time: on a busy machine it waits longer. */
+/**
+ * A job that is known to take long lets others go before it until they have computed for so long, in milliseconds of
+ * the thread's own time: on a busy machine it waits longer.
+ */
 const LONGEST_WAIT_MS = 1000;
 
 /** A thread bounds its tasks itself, by its own time; one that says nothing for so long is lost, in milliseconds. */
@@ -22,10 +28,16 @@ const LOST_AFTER_MS = 30_000;
 /** What a task is taken to have cost that the thread was lost with, in milliseconds. */
 const LOST_COST_MS = 500;
 
-/** A small young generation. What a task holds besides is bounded by its time: a thread that comes near a limit of its own collects garbage for ever. */
+/**
+ * A small young generation. What a task holds besides is bounded by its time: a thread that comes near a limit of its
+ * own collects garbage for ever.
+ */
 const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
 
-/** One thread beside the event loop that computes for all accounts in turn, one task at a time. It starts with the first task, and again after it was lost. */
+/**
+ * One thread beside the event loop that computes for all accounts in turn, one task at a time. It starts with the
+ * first task, and again after it was lost.
+ */
 export class ComputeThread<Task, Result> {
   readonly #entry: URL;
   readonly #line = new FairLine<Job<Task, Result>>({ mostJobs: MOST_WAITING, mostCharacters: MOST_WAITING_CHARACTERS, now: () => performance.now() });
@@ -37,7 +49,10 @@ export class ComputeThread<Task, Result> {
     this.#entry = entry;
   }
 
-  /** What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is lost with it. */
+  /**
+   * What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread
+   * is lost with it.
+   */
   run(task: Task, place: Place): Promise<Computed<Result> | null> {
     return new Promise((resolve, reject) => {
       const turnedAway = this.#line.add({ task, account: place.account, resolve, reject }, place);

@@ -1,4 +1,7 @@
-/** Whose a piece of work is, how much memory it holds while it waits, in characters, and whether work of its kind is known to take long. */
+/**
+ * Whose a piece of work is, how much memory it holds while it waits, in characters, and whether work of its kind is
+ * known to take long.
+ */
 export type Place = { account: string; size: number; takesLong: boolean };
 
 type Waiting<Job> = Place & { job: Job; queuedAtMs: number };
@@ -20,8 +23,9 @@ const MOST_ACCOUNTS = 1000;
 const NEGLIGIBLE_MS = 0.5;
 
 /**
- * Jobs that wait for computing time. The account that has used the least of late comes first, so that those with much to compute wait for one another and
- * not everybody for them; of one account those that are not known to take long. Where more waits than may, the one that would come last is turned away.
+ * Jobs that wait for computing time. The account that has used the least of late comes first, so that those with much
+ * to compute wait for one another and not everybody for them; of one account those that are not known to take long.
+ * Where more waits than may, the one that would come last is turned away.
  */
 export class FairLine<Job> {
   readonly #options: FairLineOptions;
@@ -58,7 +62,10 @@ export class FairLine<Job> {
     return this.#remove(next);
   }
 
-  /** Takes out the jobs that are known to take long and have waited while others computed for so long, in milliseconds. */
+  /**
+   * Takes out the jobs that are known to take long and have waited while others computed for so long, in
+   * milliseconds.
+   */
   takeOverdue(waitedMs: number): Job[] {
     const isOverdue = ({ queuedAtMs, takesLong }: Waiting<Job>) => takesLong && this.#chargedMs - queuedAtMs >= waitedMs;
     const overdue = this.#waiting.filter(isOverdue);

@@ -8,7 +8,10 @@ import { createPatternSearch } from '../pattern-search.ts';
 import { ComputeThread, type Computed } from './compute-thread.ts';
 import type { JudgingTask } from './judge-thread.ts';
 
-/** What was seen, and whose it is: computing time is shared out among accounts. `check` tells one monitor, in its present version, from all others; null for a preview. */
+/**
+ * What was seen, and whose it is: computing time is shared out among accounts. `check` tells one monitor, in its
+ * present version, from all others; null for a preview.
+ */
 export type SeenCheck = { target: CheckTarget; observation: Observation; account: string; check: string | null };
 
 /** Judges what a check has seen, with at most 50 ms of computing (D-300). Rejects only where the fault is ours. */
@@ -19,11 +22,17 @@ export type OpenJudge = { judge: Judge; close: () => Promise<void> };
 /** What is judged on the event loop takes no longer than this at the worst, in milliseconds. */
 const ON_THE_LOOP_MS = 1;
 
-/** After a check over budget its monitor is not judged again for the first of these; twice as long each time, up to the second, in milliseconds. */
+/**
+ * After a check over budget its monitor is not judged again for the first of these; twice as long each time, up to
+ * the second, in milliseconds.
+ */
 const FIRST_REST_MS = 1000;
 const LONGEST_REST_MS = 30_000;
 
-/** And for so long for each monitor that rests, so that all of them together have a tenth of the thread's time at the most, in milliseconds. */
+/**
+ * And for so long for each monitor that rests, so that all of them together have a tenth of the thread's time at the
+ * most, in milliseconds.
+ */
 const REST_FOR_EACH_MS = 500;
 
 /** A check that takes so long to judge is known to, in milliseconds. */
@@ -32,10 +41,16 @@ const LONG_MS = 20;
 /** Monitors that are remembered to take long. */
 const MOST_SLOW = 10_000;
 
-/** What is known of a monitor that takes long: how often it was over budget of late, and until when it is not judged for that. */
+/**
+ * What is known of a monitor that takes long: how often it was over budget of late, and until when it is not judged
+ * for that.
+ */
 type Slow = { times: number; untilMs: number; judgement: Judgement };
 
-/** Opens the judge that all checks of a process share. What takes next to nothing is judged at once, everything else in a thread, which the first that needs it starts. */
+/**
+ * Opens the judge that all checks of a process share. What takes next to nothing is judged at once, everything else
+ * in a thread, which the first that needs it starts.
+ */
 export function openJudge(): OpenJudge {
   const search = createPatternSearch();
   const thread = new ComputeThread<JudgingTask, Judged>(new URL('./judge-thread.ts', import.meta.url));

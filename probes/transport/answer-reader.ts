@@ -5,12 +5,16 @@ import type { AnswerExpectation } from '../../core/transport/expected-answer.ts'
 /** D-23: no more of an answer is held than this. */
 const MAX_BYTES = 4096;
 
-// An answer in single bytes would have the pattern searched for in ever longer texts, eight million characters in all, and the largest patterns take
-// 0.2 ms for a character, on the event loop. What is not searched on arrival is left to the verdict, which sees the whole answer.
+// An answer in single bytes would have the pattern searched for in ever longer texts, eight million characters in
+// all, and the largest patterns take 0.2 ms for a character, on the event loop. What is not searched on arrival is
+// left to the verdict, which sees the whole answer.
 const MAX_SEARCHED_CHARACTERS = 8 * 1024;
 const MAX_SEARCHING_WORK = 2 * MS_OF_WORK;
 
-/** Collects an answer piece by piece until it has what is expected or is as long as may be. A character that is split over two pieces is read whole. */
+/**
+ * Collects an answer piece by piece until it has what is expected or is as long as may be. A character that is split
+ * over two pieces is read whole.
+ */
 export class TcpAnswerReader {
   readonly #expectation: AnswerExpectation;
   readonly #search: PatternSearch;

@@ -13,7 +13,10 @@ const ON_THE_LOOP_BYTES = 32 * 1024;
 
 const TOO_BUSY: Parsed<VendorSnapshot> = refused('there was no computing time to read it: too many other pages take long to be read');
 
-/** Makes the parser of the documents of all vendors: a stranger's page of some megabytes can take seconds to read, which is done in a thread. */
+/**
+ * Makes the parser of the documents of all vendors: a stranger's page of some megabytes can take seconds to read,
+ * which is done in a thread.
+ */
 export function createDocumentParser(): DocumentParser {
   const thread = new ComputeThread<ParsingTask, Parsed<VendorSnapshot>>(new URL('./parse-thread.ts', import.meta.url));
   return async (body, document, nowMs) => {

@@ -9,7 +9,10 @@ import { parseVendorDocument } from './parse-document.ts';
 /** What is to be read. */
 export type ParsingTask = { body: Uint8Array; document: VendorDocument; nowMs: number };
 
-/** The processor time of reading one document, in milliseconds: for all who watch the page, and until it is asked for anew. Pages of 5 MiB take a tenth of it. */
+/**
+ * The processor time of reading one document, in milliseconds: for all who watch the page, and until it is asked for
+ * anew. Pages of 5 MiB take a tenth of it.
+ */
 const BUDGET_MS = 1000;
 
 const TOO_LONG: Parsed<VendorSnapshot> = refused(`reading it takes more than ${BUDGET_MS} ms of computing`);

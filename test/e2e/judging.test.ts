@@ -4,7 +4,10 @@ import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../helpers/long-judging.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 
-/** Answers to others come meanwhile. Without a budget the first of them took half a minute; a busy machine takes its time, too, in milliseconds. */
+/**
+ * Answers to others come meanwhile. Without a budget the first of them took half a minute; a busy machine takes its
+ * time, too, in milliseconds.
+ */
 const LONGEST_ANSWER_MS = 8000;
 
 type Check = { verdict: string; reason: string | null };
