@@ -7,7 +7,15 @@ export type ThreadAnswer<Result> = { outcome: 'done'; result: Result; spentMs: n
 /** What came of a task, and the processor time that it took, in milliseconds. */
 export type Computed<Result> = { result: Result; spentMs: number };
 
-type Job<Task, Result> = { task: Task; account: string; resolve: (computed: Computed<Result> | null) => void; reject: (error: Error) => void };
+type Job<Task, Result> = {
+  task: Task;
+  place: Place;
+  resolve: (computed: Computed<Result> | null) => void;
+  reject: (error: Error) => void;
+};
+
+/** Tasks that the thread has at a time: on a busy machine each answer waits for this process, and the thread should not. */
+const WITH_THREAD = 4;
 
 /**
  * What may wait for the thread: as many jobs as checks are under way at a time, for a process that is behind reads no
@@ -35,29 +43,26 @@ const LOST_COST_MS = 500;
 const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
 
 /**
- * One thread beside the event loop that computes for all accounts in turn, one task at a time. It starts with the
+ * One thread beside the event loop that computes for all accounts in turn. It starts with the
  * first task, and again after it was lost.
  */
 export class ComputeThread<Task, Result> {
   readonly #entry: URL;
   readonly #line = new FairLine<Job<Task, Result>>({ mostJobs: MOST_WAITING, mostCharacters: MOST_WAITING_CHARACTERS, now: () => performance.now() });
   #worker: Worker | null = null;
-  #current: Job<Task, Result> | null = null;
+  /** Those that the thread has, in the order in which it answers. */
+  #sent: Job<Task, Result>[] = [];
   #lostTimer: NodeJS.Timeout | undefined;
 
   constructor(entry: URL) {
     this.#entry = entry;
   }
 
-  /**
-   * What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread
-   * is lost with it.
-   */
+  /** What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is lost with it. */
   run(task: Task, place: Place): Promise<Computed<Result> | null> {
     return new Promise((resolve, reject) => {
-      const turnedAway = this.#line.add({ task, account: place.account, resolve, reject }, place);
-      for (const job of turnedAway) job.resolve(null);
-      this.#next();
+      this.#queue({ task, place, resolve, reject });
+      this.#send();
     });
   }
 
@@ -66,15 +71,25 @@ export class ComputeThread<Task, Result> {
     await this.#worker?.terminate();
   }
 
-  #next(): void {
-    if (this.#current !== null) return;
+  #queue(job: Job<Task, Result>): void {
+    for (const turnedAway of this.#line.add(job, job.place)) turnedAway.resolve(null);
+  }
+
+  #send(): void {
     for (const job of this.#line.takeOverdue(LONGEST_WAIT_MS)) job.resolve(null);
-    this.#current = this.#line.take();
-    if (this.#current === null) return this.#worker?.unref();
-    this.#worker ??= this.#start();
-    this.#worker.ref();
-    this.#worker.postMessage(this.#current.task, []);
-    const worker = this.#worker;
+    while (this.#sent.length < WITH_THREAD) {
+      const job = this.#line.take();
+      if (job === null) break;
+      this.#worker ??= this.#start();
+      this.#worker.postMessage(job.task, []);
+      if (this.#sent.push(job) === 1) this.#expectAnswer(this.#worker);
+    }
+    if (this.#sent.length === 0) this.#worker?.unref();
+  }
+
+  #expectAnswer(worker: Worker): void {
+    worker.ref();
+    clearTimeout(this.#lostTimer);
     this.#lostTimer = setTimeout(() => {
       this.#lose(worker, new Error('The thread that computes does not answer'));
       void worker.terminate();
@@ -84,31 +99,33 @@ export class ComputeThread<Task, Result> {
   #start(): Worker {
     // What the process was started with, keys and addresses, is none of its business.
     const worker = new Worker(this.#entry, { env: {}, resourceLimits: LIMITS });
-    worker.on('message', (answer: ThreadAnswer<Result>) => this.#worker === worker && this.#finish(answer));
+    worker.on('message', (answer: ThreadAnswer<Result>) => this.#worker === worker && this.#finish(answer, worker));
     worker.on('error', (error) => this.#lose(worker, error instanceof Error ? error : new Error(String(error))));
     worker.on('exit', () => this.#lose(worker, new Error('The thread that computes has ended')));
     return worker;
   }
 
-  #finish(answer: ThreadAnswer<Result>): void {
+  #finish(answer: ThreadAnswer<Result>, worker: Worker): void {
     const job = this.#take(answer.spentMs);
+    if (this.#sent.length > 0) this.#expectAnswer(worker);
     if (answer.outcome === 'done') job?.resolve({ result: answer.result, spentMs: answer.spentMs });
     else job?.reject(new Error(answer.message));
-    this.#next();
+    this.#send();
   }
 
+  /** Only what the thread was at is lost with it. */
   #lose(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
     this.#take(LOST_COST_MS)?.reject(error);
-    this.#next();
+    for (const job of this.#sent.splice(0)) this.#queue(job);
+    this.#send();
   }
 
   #take(spentMs: number): Job<Task, Result> | null {
     clearTimeout(this.#lostTimer);
-    const job = this.#current;
-    this.#current = null;
-    if (job !== null) this.#line.charge(job.account, spentMs);
+    const job = this.#sent.shift() ?? null;
+    if (job !== null) this.#line.charge(job.place.account, spentMs);
     return job;
   }
 }
