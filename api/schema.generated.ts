@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 762349128b8ad58df722922177aba7e90aa480755403aaf4d9be5625d501709e
+// openapi.yaml sha256 f0ada8ce28230e01cd3b6131d279b6d9eacfa0a76acc41b8ef0b393011e7bad7
 
 export type paths = {
     "/monitors": {
