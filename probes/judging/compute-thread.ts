@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { FairLine, type Place } from './fair-line.ts';
+import { FairQueue, type Demand } from './fair-queue.ts';
 
 /** What a thread says of a task: its result, or what it threw; and the processor time that it took, in milliseconds. */
 export type ThreadAnswer<Result> = { outcome: 'done'; result: Result; spentMs: number } | { outcome: 'threw'; message: string; spentMs: number };
@@ -9,7 +9,7 @@ export type Computed<Result> = { result: Result; spentMs: number };
 
 type Job<Task, Result> = {
   task: Task;
-  place: Place;
+  demand: Demand;
   resolve: (computed: Computed<Result> | null) => void;
   reject: (error: Error) => void;
 };
@@ -48,7 +48,7 @@ const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
  */
 export class ComputeThread<Task, Result> {
   readonly #entry: URL;
-  readonly #line = new FairLine<Job<Task, Result>>({ mostJobs: MOST_WAITING, mostCharacters: MOST_WAITING_CHARACTERS, now: () => performance.now() });
+  readonly #queued = new FairQueue<Job<Task, Result>>({ mostJobs: MOST_WAITING, mostCharacters: MOST_WAITING_CHARACTERS, now: () => performance.now() });
   #worker: Worker | null = null;
   /** Those that the thread has, in the order in which it answers. */
   #sent: Job<Task, Result>[] = [];
@@ -59,9 +59,9 @@ export class ComputeThread<Task, Result> {
   }
 
   /** What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is lost with it. */
-  run(task: Task, place: Place): Promise<Computed<Result> | null> {
+  run(task: Task, demand: Demand): Promise<Computed<Result> | null> {
     return new Promise((resolve, reject) => {
-      this.#queue({ task, place, resolve, reject });
+      this.#queue({ task, demand, resolve, reject });
       this.#send();
     });
   }
@@ -72,13 +72,13 @@ export class ComputeThread<Task, Result> {
   }
 
   #queue(job: Job<Task, Result>): void {
-    for (const turnedAway of this.#line.add(job, job.place)) turnedAway.resolve(null);
+    for (const turnedAway of this.#queued.add(job, job.demand)) turnedAway.resolve(null);
   }
 
   #send(): void {
-    for (const job of this.#line.takeOverdue(LONGEST_WAIT_MS)) job.resolve(null);
+    for (const job of this.#queued.takeOverdue(LONGEST_WAIT_MS)) job.resolve(null);
     while (this.#sent.length < WITH_THREAD) {
-      const job = this.#line.take();
+      const job = this.#queued.take();
       if (job === null) break;
       this.#worker ??= this.#start();
       this.#worker.postMessage(job.task, []);
@@ -125,7 +125,7 @@ export class ComputeThread<Task, Result> {
   #take(spentMs: number): Job<Task, Result> | null {
     clearTimeout(this.#lostTimer);
     const job = this.#sent.shift() ?? null;
-    if (job !== null) this.#line.charge(job.place.account, spentMs);
+    if (job !== null) this.#queued.charge(job.demand.account, spentMs);
     return job;
   }
 }

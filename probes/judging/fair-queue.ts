@@ -2,12 +2,12 @@
  * Whose a piece of work is, how much memory it holds while it waits, in characters, and whether work of its kind is
  * known to take long.
  */
-export type Place = { account: string; size: number; takesLong: boolean };
+export type Demand = { account: string; size: number; takesLong: boolean };
 
-type Waiting<Job> = Place & { job: Job; queuedAtMs: number };
+type Waiting<Job> = Demand & { job: Job; queuedAtMs: number };
 type Used = { ms: number; atMs: number };
 
-export type FairLineOptions = {
+export type FairQueueOptions = {
   /** What may wait at most: jobs, and characters that they hold. */
   mostJobs: number;
   mostCharacters: number;
@@ -27,15 +27,15 @@ const NEGLIGIBLE_MS = 0.5;
  * to compute wait for one another and not everybody for them; of one account those that are not known to take long.
  * Where more waits than may, the one that would come last is turned away.
  */
-export class FairLine<Job> {
-  readonly #options: FairLineOptions;
+export class FairQueue<Job> {
+  readonly #options: FairQueueOptions;
   readonly #used = new Map<string, Used>();
   #waiting: Waiting<Job>[] = [];
   #characters = 0;
   /** Computing time that was charged so far, in milliseconds: what a job waits for at most is counted in it. */
   #chargedMs = 0;
 
-  constructor(options: FairLineOptions) {
+  constructor(options: FairQueueOptions) {
     this.#options = options;
   }
 
@@ -44,7 +44,7 @@ export class FairLine<Job> {
   }
 
   /** Returns the jobs that have to go for it, itself perhaps among them. */
-  add(job: Job, { account, size, takesLong }: Place): Job[] {
+  add(job: Job, { account, size, takesLong }: Demand): Job[] {
     this.#waiting.push({ job, account, size, takesLong, queuedAtMs: this.#chargedMs });
     this.#characters += size;
     const turnedAway: Job[] = [];
