@@ -3,12 +3,13 @@ import { Registry } from 'prom-client';
 import { readFleetEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
-import { collectProcessMetrics } from '../config/process-metrics.ts';
+import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { closeDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
 import { keepProcessNoted } from '../models/processes.ts';
+import { CLOCKS, installServiceClock, keepServiceClock } from '../models/service-clock.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { createSecretBox } from '../models/secret-box.ts';
 import { openQueueBackend } from '../queues/connection.ts';
@@ -22,6 +23,7 @@ const STOP_GRACE_SECONDS = 5;
 
 /** The Procfile's `web`: the API alone, on PostgreSQL of `DATABASE_URL`. */
 async function main(): Promise<void> {
+  installServiceClock();
   const environment = readFleetEnvironment(process.env);
   const { databaseUrl, secretKeys } = environment;
   const log = createLogger({ process: 'web', level: environment.logLevel });
@@ -34,6 +36,15 @@ async function main(): Promise<void> {
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
   await requireSchema(database);
+  const countStep = countClockSteps(registry, CLOCKS);
+  const clock = await keepServiceClock(database, {
+    settles: false,
+    onStep(whose, byMs) {
+      countStep(whose);
+      log.warn({ clock: whose, by_ms: byMs }, 'clock.stepped');
+    },
+    onFailure: (error) => log.warn({ err: error }, 'clock.not_compared'),
+  });
   const backend = openQueueBackend({ databaseUrl, redisUrls: environment.redisUrl?.split(',') ?? [], onError: (error) => log.warn({ err: error }, 'queue.error') });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
@@ -56,6 +67,7 @@ async function main(): Promise<void> {
     log.info({ signal }, 'process.stopping');
     await api.stop((environment.stopGraceSeconds ?? STOP_GRACE_SECONDS) * 1000);
     await noted.stop();
+    await clock.stop();
     await queues.close();
     await backend.close();
     await closeDatabase(database);

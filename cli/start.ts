@@ -9,6 +9,7 @@ import { collectProcessMetrics } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { closeDatabase } from '../models/database.ts';
+import { installServiceClock } from '../models/service-clock.ts';
 import { migrate } from '../models/migrate.ts';
 import { migrateQueues } from '../queues/migrate.ts';
 import { openRuntime } from '../workers/open-runtime.ts';
@@ -20,6 +21,7 @@ import { startEvaluate } from '../workers/processes/evaluate.ts';
 import { startHeartbeatWatch } from '../workers/processes/heartbeats.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
 import { startProcessNotes } from '../workers/processes/notes.ts';
+import { startServiceClock } from '../workers/processes/service-clock.ts';
 import { startTelegram } from '../workers/processes/telegram.ts';
 import type { RunningProcess, Runtime } from '../workers/runtime.ts';
 import { stopAll } from '../workers/stop.ts';
@@ -39,6 +41,7 @@ export type RunningService = { url: string; firstStart: FirstStart | null; stop:
  * whoever gets an answer finds it ready. `say` hears of the progress. Throws a `Refusal` with a line for the operator.
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
+  installServiceClock();
   await refuseTakenPort(environment.port);
   const closing: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -61,6 +64,8 @@ export async function startService(environment: Environment, say: (text: string)
       registry,
     });
     closing.push(closeRuntime);
+    const clock = await startServiceClock(runtime, { registry, settles: true });
+    closing.push(clock.stop);
     const { bootstrapToken: token, bootstrapPassword: password } = environment;
     const firstStart = await bootstrap(runtime.database, { newId: runtime.newId, nowMs: runtime.now(), token, password });
     const processes: RunningProcess[] = [];

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, type Registry } from 'prom-client';
 
 /** How closely stand-stills of the event loop are watched, in milliseconds. Each look wakes the process: with 10 an idle installation woke up for little else. */
 const EVENT_LOOP_PRECISION_MS = 100;
@@ -10,4 +10,11 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 export function collectProcessMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
+}
+
+/** Registers the count of clocks that were found to have been set, by whose they are; what is returned counts one. */
+export function countClockSteps<Clock extends string>(registry: Registry, clocks: readonly Clock[]): (clock: Clock) => void {
+  const steps = new Counter({ name: 'spotcheck_clock_steps_total', help: 'Clocks that were found to have been set, by whose they are', labelNames: ['clock'], registers: [registry] });
+  for (const clock of clocks) steps.inc({ clock }, 0);
+  return (clock) => steps.inc({ clock });
 }

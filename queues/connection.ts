@@ -35,6 +35,11 @@ export type QueueBackend = {
    * jobs; Redis runs each as one script.
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
+  /**
+   * Lets no lock last longer than one that is renewed at `nowMs`: after the time was set back, a killed worker's job would wait for the old one. Redis
+   * measures locks by itself.
+   */
+  freeLocks(nowMs: number): Promise<void>;
   /** True when the backend answers within a second. */
   isReachable(): Promise<boolean>;
   /** Closes the connections; queues and workers are closed before. */
@@ -49,6 +54,9 @@ const KEEP_FAILED = { age: 2 * 86_400, count: 500 };
  * PostgreSQL 0.4 ms, so that all queues of an idle installation together stay far below a thousandth of a core.
  */
 const STALLED_INTERVAL_MS = 5000;
+
+/** No worker of ours locks a job for longer at a time, in milliseconds. */
+const LONGEST_LOCK_MS = 60_000;
 
 /** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
 const COMMAND_TIMEOUT_MS = 5000;
@@ -105,6 +113,9 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       return asCommonWorker<Data>(worker);
     },
     exclusively: (change) => holdingLock(changers, change),
+    freeLocks: async (nowMs) => {
+      await producers.query(`UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`, [nowMs + LONGEST_LOCK_MS]);
+    },
     isReachable: () => answersInTime(producers.query('SELECT 1')),
     close: async () => {
       isClosing = true;
@@ -139,6 +150,7 @@ function redisBackend({ redisUrls, prefix = 'spotcheck', onError }: QueueBackend
       return asCommonWorker<Data>(worker);
     },
     exclusively: (change) => change(),
+    freeLocks: () => Promise.resolve(),
     isReachable: () => answersInTime(producer.ping()),
     close: async () => {
       await Promise.all(clients.map(leaveRedis));

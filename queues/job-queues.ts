@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JobsOptions, Queue } from 'bullmq';
+import type { Job, JobsOptions, Queue } from 'bullmq';
 import type { ScheduleChange, SchedulePhase } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
@@ -13,6 +13,10 @@ export type Chore = (typeof CHORES)[number];
 
 /** Results are stored nowhere else yet: while PostgreSQL is away their jobs wait for it, ten minutes long. */
 const EVALUATE_OPTIONS = { attempts: 300, backoff: { type: 'fixed', delay: 2000 }, removeOnComplete: true };
+
+/** Jobs that are over, and an age that all of them have, whatever time they ended at; in milliseconds. */
+const OVER = ['completed', 'failed'] as const;
+const FOREVER_MS = 100 * 365 * 86_400_000;
 
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
 
@@ -33,6 +37,11 @@ export type JobQueues = {
   enqueueLooks(looks: readonly DueLook[], regions: ReadonlyMap<number, string>): Promise<void>;
   /** Makes every region's schedulers those of the occupied phases; returns how many had to be mended. */
   reconcileSchedules(occupied: readonly SchedulePhase[], regions: ReadonlyMap<number, string>, when: { nowMs: number; thorough: boolean }): Promise<number>;
+  /**
+   * Takes out of the queues what the time stands in the way of after it was set back: jobs that wait for moments of before, which are made again from
+   * their rows or run at once, and those that are over, whose names the ticks of the same moments need. Schedulers are for `reconcileSchedules`.
+   */
+  forgetTime(regions: ReadonlyMap<number, string>): Promise<void>;
   /** Hands measured results to the evaluator. */
   enqueueResults(results: ResultPayload[]): Promise<void>;
   /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */
@@ -100,6 +109,16 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
       }
       return mended;
     },
+    async forgetTime(regions) {
+      await backend.freeLocks(Date.now());
+      for (const region of regions.values()) {
+        const queue = checkQueue(region);
+        for (const state of OVER) await queue.clean(-FOREVER_MS, 0, state);
+        await eachDelayed(queue, (job) => job.remove());
+      }
+      await eachDelayed(deliver, (job) => job.remove());
+      for (const queue of [evaluate, maintain, lookUp]) await eachDelayed(queue, (job) => job.promote());
+    },
     async enqueueResults(results) {
       await evaluate.add('results', { results }, EVALUATE_OPTIONS);
     },
@@ -138,6 +157,12 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
       await Promise.all(all().map((queue) => queue.close()));
     },
   };
+}
+
+/** Does something with every delayed job but those of job schedulers; one that is not delayed any more is left as it is. */
+async function eachDelayed(queue: Queue, act: (job: Job) => Promise<void>): Promise<void> {
+  const delayed = await queue.getJobs(['delayed']);
+  for (const job of delayed) if (job.repeatJobKey === undefined) await act(job).catch(() => undefined);
 }
 
 /** Who waits for a trial takes it; what nobody took is gone after this, in seconds. */

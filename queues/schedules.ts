@@ -13,6 +13,9 @@ export const EARLY_MS = 300;
 /** A scheduler whose next tick is overdue by more than this has lost its job, in milliseconds beyond its interval. */
 const OVERDUE_MS = 60_000;
 
+/** A scheduler whose next tick lies further ahead than this and its interval, in milliseconds, stands in the time of a clock that was set back. */
+const AHEAD_MS = 1000;
+
 /** Job schedulers read in one round. */
 const PAGE = 500;
 
@@ -38,7 +41,8 @@ export function phaseBeginsAt(jobId: string): number {
 
 /**
  * Makes a queue's job schedulers exactly those of the occupied phases: adds the missing ones and those that lost their job, removes the
- * others. Returns how many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is wrong.
+ * others; one of a time that was set back is made anew, for BullMQ would go on from there. Returns how many it had to mend. Reads the schedulers
+ * themselves only where `thorough` or where their number is wrong.
  */
 export async function reconcileQueue(
   queue: Queue<RegionJob>,
@@ -48,10 +52,14 @@ export async function reconcileQueue(
   if (!when.thorough && (await queue.getJobSchedulersCount()) === occupied.length) return { added: 0, removed: 0 };
   const wanted = new Map(occupied.map((place) => [schedulerId(place), place]));
   const present = await readSchedulers(queue);
-  const missing = [...wanted].filter(([id, place]) => isMissing(present.get(id), place, when.nowMs));
+  const ahead = [...wanted].filter(([id, place]) => isAhead(present.get(id), place, when.nowMs)).map(([id]) => id);
   const surplus = [...present.keys()].filter((id) => !wanted.has(id));
+  for (const id of [...ahead, ...surplus]) {
+    await when.exclusively(() => queue.removeJobScheduler(id));
+    present.delete(id);
+  }
+  const missing = [...wanted].filter(([id, place]) => isMissing(present.get(id), place, when.nowMs));
   for (const [, place] of missing) await when.exclusively(() => addPhase(queue, place));
-  for (const id of surplus) await when.exclusively(() => queue.removeJobScheduler(id));
   return { added: missing.length, removed: surplus.length };
 }
 
@@ -66,6 +74,10 @@ async function readSchedulers(queue: Queue<RegionJob>): Promise<Map<string, numb
 
 function isMissing(nextMs: number | undefined, place: SchedulePhase, nowMs: number): boolean {
   return nextMs === undefined || nextMs < nowMs - place.intervalSeconds * 1000 - OVERDUE_MS;
+}
+
+function isAhead(nextMs: number | undefined, place: SchedulePhase, nowMs: number): boolean {
+  return nextMs !== undefined && nextMs > nowMs + place.intervalSeconds * 1000 + AHEAD_MS;
 }
 
 function schedulerId(place: SchedulePhase): string {

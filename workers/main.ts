@@ -6,9 +6,11 @@ import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics } from '../config/process-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
+import { installServiceClock } from '../models/service-clock.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { openRuntime } from './open-runtime.ts';
 import { startProcessNotes } from './processes/notes.ts';
+import { startServiceClock } from './processes/service-clock.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 import { stopAll } from './stop.ts';
 
@@ -56,6 +58,7 @@ async function main(name: string): Promise<void> {
     process.stderr.write(`There is no worker named "${name}"; there are ${Object.keys(PROCESSES).join(', ')}\n`);
     process.exit(2);
   }
+  installServiceClock();
   const environment = readFleetEnvironment(process.env, name === 'check' ? ['AGENT_REGION'] : []);
   const registry = new Registry();
   collectProcessMetrics(registry);
@@ -70,7 +73,9 @@ async function main(name: string): Promise<void> {
   });
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
   await requireSchema(runtime.database);
+  const clock = await startServiceClock(runtime, { registry, settles: name === 'maintain' });
   const running = await start(runtime, environment);
+  running.push(clock);
   running.push(startProcessNotes(runtime, { kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name, version: packageJson.version, registry }));
   const stopping = new AbortController();
   if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort, stopping: stopping.signal }));

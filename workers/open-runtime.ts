@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, openDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
+import type { ClockName } from '../models/service-clock.ts';
 import { markDone, type NotedDoing } from '../models/service-marks.ts';
 import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
 import { openJudge } from '../probes/judging/judge.ts';
@@ -56,6 +57,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     newId: createIdSource(),
     now: Date.now,
     publicUrl: options.publicUrl,
+    clockListeners: new Set<(clock: ClockName, byMs: number) => void>(),
   };
   return {
     runtime,

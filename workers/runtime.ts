@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
+import type { ClockName } from '../models/service-clock.ts';
 import type { NotedDoing } from '../models/service-marks.ts';
 import type { Judge } from '../probes/judging/judge.ts';
 import type { QueueBackend } from '../queues/connection.ts';
@@ -20,6 +21,8 @@ export type Runtime = {
   newId: (prefix: IdPrefix) => string;
   now: () => number;
   publicUrl: string;
+  /** Told of a clock that was set, and by how many milliseconds: those who plan by it add themselves. */
+  clockListeners: Set<(clock: ClockName, byMs: number) => void>;
 };
 
 /** A part that runs until it is told to stop; stopping takes no new work and finishes what runs. */

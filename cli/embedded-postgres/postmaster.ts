@@ -48,7 +48,8 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
   return { pid, identity, port };
 }
 
-export type LaunchOptions = { port: number; isDurable: boolean; logPath: string };
+/** `env` is what the server finds in its environment beside what all of PostgreSQL's programs do. */
+export type LaunchOptions = { port: number; isDurable: boolean; logPath: string; env?: Readonly<Record<string, string>> };
 
 /** Launches a server and waits until it accepts sessions; throws with the end of the server's log when it does not. */
 export async function launchPostmaster(cluster: Cluster, options: LaunchOptions): Promise<Postmaster> {
@@ -68,12 +69,13 @@ function markOf({ directory }: Cluster): string {
   return `spotcheck.cluster=${directory}`;
 }
 
-async function tryLaunch(cluster: Cluster, { port, isDurable, logPath }: LaunchOptions): Promise<Postmaster | null> {
+async function tryLaunch(cluster: Cluster, { port, isDurable, logPath, env }: LaunchOptions): Promise<Postmaster | null> {
   const { postgres, directory, account } = cluster;
   const log = await open(logPath, 'w', 0o600);
+  const own = programEnvironment();
   const args = [...dataDirectoryArguments(directory, account), '-p', `${port}`, '-c', markOf(cluster), ...settingArguments(isDurable)];
   // Detached: a Ctrl-C in the terminal goes to its whole process group, and workers that finish their work still need the database.
-  const child = spawn(postgres, args, { ...account, cwd: directory, env: programEnvironment(), detached: true, stdio: ['ignore', log.fd, log.fd] });
+  const child = spawn(postgres, args, { ...account, cwd: directory, env: own && { ...own, ...env }, detached: true, stdio: ['ignore', log.fd, log.fd] });
   let isAlive = true;
   child.once('exit', () => (isAlive = false));
   child.once('error', () => (isAlive = false));

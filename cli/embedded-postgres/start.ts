@@ -19,6 +19,8 @@ export type EmbeddedPostgresOptions = {
   onProgress: (text: string) => void;
   /** False = committed work may be lost in a power cut, for databases of one test run. */
   isDurable?: boolean;
+  /** What the server finds in its environment besides; tests set its clock by it. */
+  env?: Readonly<Record<string, string>>;
 };
 
 const DATABASE = 'spotcheck';
@@ -40,16 +42,16 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function supervise({ dataDir, onProgress, isDurable = true }: EmbeddedPostgresOptions, unlock: () => Promise<void>): Promise<EmbeddedPostgres> {
+async function supervise({ dataDir, onProgress, isDurable = true, env = {} }: EmbeddedPostgresOptions, unlock: () => Promise<void>): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(dataDir, onProgress);
   const logPath = join(dataDir, 'postgres.log');
-  let postmaster = (await adoptPostmaster(cluster)) ?? (await launchPostmaster(cluster, { port: await findFreePort(), isDurable, logPath }));
+  let postmaster = (await adoptPostmaster(cluster)) ?? (await launchPostmaster(cluster, { port: await findFreePort(), isDurable, logPath, env }));
   const databaseUrl = databaseUrlOf(cluster, postmaster.port, DATABASE);
 
   const revive = async () => {
     if (await isPostmasterAlive(postmaster)) return;
     onProgress('the database stopped unexpectedly, starting it again');
-    postmaster = await launchPostmaster(cluster, { port: postmaster.port, isDurable, logPath });
+    postmaster = await launchPostmaster(cluster, { port: postmaster.port, isDurable, logPath, env });
   };
   try {
     await createDatabase(cluster, postmaster);

@@ -1,5 +1,7 @@
 import { createPartitions, dropOldPartitions } from '../../models/partitions.ts';
 import { PLAN_LIMITS } from '../../core/plans.ts';
+import { isTimeDoubtful } from '../../models/service-time.ts';
+import { DOUBT_MS } from './retention.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** The longest that any plan keeps single results, in days: a partition holds those of every tenant. */
@@ -11,8 +13,9 @@ const DAILY_DAYS = 26 * 31;
 
 const KEPT_DAYS = { check_results: RAW_DAYS, heartbeat_pings: RAW_DAYS, hourly_rollups: HOURLY_DAYS, daily_rollups: DAILY_DAYS };
 
-/** Makes the partitions of the days to come and drops those that no plan keeps. */
+/** Makes the partitions of the days to come and drops those that no plan keeps, unless the time is in doubt. */
 export async function keepPartitions({ database, now }: Runtime): Promise<{ dropped: string[] }> {
   await createPartitions(database, now());
+  if (await isTimeDoubtful(database, { nowMs: now(), doubtMs: DOUBT_MS })) return { dropped: [] };
   return { dropped: await dropOldPartitions(database, now(), KEPT_DAYS) };
 }

@@ -4,6 +4,9 @@ import { assignMissingSources, listCheckRegions } from '../../models/agents.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { listOverdueChannels } from '../../models/deliveries.ts';
 import { listForgottenLooks, listOccupiedPhases } from '../../models/schedule.ts';
+import { pullBackTimes } from '../../models/future-times.ts';
+import { findSetBack } from '../../models/service-time.ts';
+import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Channels whose lost deliveries one round brings back; the next round brings the next. */
@@ -15,20 +18,29 @@ const THOROUGH_EVERY_MS = 300_000;
 /** A look that nobody took for so long, in milliseconds, is told again. */
 const FORGOTTEN_AFTER_MS = 5000;
 
+/** Processes learn within this, in milliseconds, that the service's time was set back: what they wrote meanwhile lies further ahead. */
+const LEARNED_WITHIN_MS = 2000;
+
 /** How often reconcile runs: what makes one round in many a thorough one. */
 const ROUND_MS = 10_000;
 
 /**
  * Makes the queue say again what the database says: job schedulers of every occupied phase, jobs of channels whose deliveries are overdue,
- * looks that were not taken, sources of monitors that were made before there was an agent. One process at a time.
+ * looks that were not taken, sources of monitors that were made before there was an agent. For a while after the service's time was set back it
+ * also takes away what was written of the time before. One process at a time.
  */
 export async function reconcile({ database, queues, metrics, now, log }: Runtime): Promise<{ schedules: number; deliveries: number }> {
   const mended = await withAdvisoryLock(database, 'reconcile', async () => {
     const nowMs = now();
     const regions = await listCheckRegions(database);
+    const isSetBack = await findSetBack(runOn(database.pool), nowMs);
+    if (isSetBack) {
+      await inPoolTransaction(database, (run) => pullBackTimes(run, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }));
+      await queues.forgetTime(regions);
+    }
     await queues.applyScheduleChange(await assignMissingSources(database, { choose: chooseDefaultSources, nowMs }), regions);
     await queues.applyScheduleChange({ ...noScheduleChange(), looks: await listForgottenLooks(database, nowMs - FORGOTTEN_AFTER_MS) }, regions);
-    const thorough = nowMs % THOROUGH_EVERY_MS < ROUND_MS;
+    const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
     const schedules = await queues.reconcileSchedules(await listOccupiedPhases(database), regions, { nowMs, thorough });
     const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });
     await queues.enqueueAttempts(overdue);

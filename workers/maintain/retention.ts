@@ -3,6 +3,7 @@ import { deleteOldDeliveries } from '../../models/deliveries.ts';
 import { deleteOldDomains } from '../../models/domains.ts';
 import { deletePastInvitations } from '../../models/invitations.ts';
 import { deleteOldTurns } from '../../models/registries.ts';
+import { isTimeDoubtful } from '../../models/service-time.ts';
 import { deleteOverSessions } from '../../models/sessions.ts';
 import { deleteOldUpdates } from '../../models/telegram-updates.ts';
 import { deleteUnusedVendorPages } from '../../models/vendor-pages.ts';
@@ -20,11 +21,15 @@ const KEEP_DOMAINS_DAYS = 30;
 /** A vendor's page that nobody has asked for so long is forgotten, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
+/** After a jump of the time nothing is deleted for so long, in milliseconds: a clock that was set a year ahead is set back by then. */
+export const DOUBT_MS = 86_400_000;
+
 /** How many rows of each kind were deleted. */
 type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number; auditEntries: number };
 
 /** Deletes what is older than its promise, and sessions that are over. */
-export async function retainHistory({ database, now }: Runtime): Promise<Deleted> {
+export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
+  if (await isTimeDoubtful(database, { nowMs: now(), doubtMs: DOUBT_MS })) return { held: true };
   return {
     deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000),
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),

@@ -15,16 +15,24 @@ const TIMETABLE = {
 } as const satisfies Record<Chore, string>;
 
 /** Starts the clock, which only enqueues; every chore also runs once at the start. */
-export function startClock({ queues, log }: Runtime): RunningProcess {
+export function startClock({ queues, log, clockListeners }: Runtime): RunningProcess {
   const enqueue = (chore: Chore) =>
     queues.enqueueChore(chore).catch((error: unknown) => {
       log.warn({ err: error, chore }, 'chore.not_queued');
     });
   for (const chore of CHORES) void enqueue(chore);
-  const tasks = CHORES.map((chore) => schedule(TIMETABLE[chore], () => enqueue(chore), { timezone: 'Etc/UTC' }));
+  const arrange = () => CHORES.map((chore) => schedule(TIMETABLE[chore], () => enqueue(chore), { timezone: 'Etc/UTC' }));
+  let tasks = arrange();
+  // Cron goes by the machine's clock and waits for the next moment that it knew of: with one that was set back, for as long as that.
+  const arrangeAnew = () => {
+    for (const task of tasks) void task.destroy();
+    tasks = arrange();
+  };
+  clockListeners.add(arrangeAnew);
   return {
     name: 'clock',
     async stop() {
+      clockListeners.delete(arrangeAnew);
       await Promise.all(tasks.map((task) => task.destroy()));
     },
   };

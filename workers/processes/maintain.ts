@@ -1,5 +1,7 @@
 import { createHttpClient } from '../../net/http-client.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
+import { LOOK_EVERY_MS } from '../../core/service-clock.ts';
+import type { ClockName } from '../../models/service-clock.ts';
 import { QUEUES } from '../../queues/names.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import type { MaintainJob } from '../../queues/payloads.ts';
@@ -25,7 +27,7 @@ export type MaintainOptions = { allowPrivateNetwork: boolean; whoisServer: { hos
 
 /** Starts doing chores; what each did is logged and counted. */
 export function startMaintain(runtime: Runtime, options: MaintainOptions): RunningProcess {
-  const { backend, log, metrics, now } = runtime;
+  const { backend, log, metrics, now, clockListeners } = runtime;
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(runtime.database), now });
   const stopping = new AbortController();
   const chores = openChores(runtime, { ...options, knowDomain: domains.know, signal: stopping.signal });
@@ -48,9 +50,18 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
     },
     { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS },
   );
+  // Whoever set the service's time mends at once what that leaves behind, and once more when every process knows of it.
+  const mendAfterSetting = (clock: ClockName) => {
+    if (clock !== 'service') return;
+    const mend = () => void chores.reconcile().catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended'));
+    mend();
+    setTimeout(mend, 2 * LOOK_EVERY_MS).unref();
+  };
+  clockListeners.add(mendAfterSetting);
   return {
     name: 'maintain',
     async stop() {
+      clockListeners.delete(mendAfterSetting);
       stopping.abort();
       await worker.close();
       await domains.close();

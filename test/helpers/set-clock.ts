@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where Debian's package `libfaketime` keeps the library for programs with threads, by architecture. */
+const LIBRARIES = ['x86_64', 'aarch64'].map((name) => `/usr/lib/${name}-linux-gnu/faketime/libfaketimeMT.so.1`);
+
+/** A wall clock that can be set while the programs that go by it run; their monotonic clocks stay true, as those of a real machine do. */
+export type SettableClock = {
+  /** What a program finds in its environment that goes by this clock. */
+  env: Record<string, string>;
+  /** Sets the clock this many seconds ahead of the machine's; below 0 behind it. */
+  set: (aheadSeconds: number) => Promise<void>;
+  /** Takes away what the clock is made of. */
+  remove: () => Promise<void>;
+};
+
+/** What the runner says where tests that set clocks are left out. */
+export const NO_FAKETIME = 'libfaketime is not installed: the tests that set clocks did not run (Debian: apt-get install libfaketime)';
+
+/** Null where libfaketime is not installed. */
+export function findFaketime(): string | null {
+  return LIBRARIES.find((path) => existsSync(path)) ?? null;
+}
+
+/** Makes a clock that is right until it is set; null where libfaketime is not installed. */
+export async function makeSettableClock(): Promise<SettableClock | null> {
+  const library = findFaketime();
+  if (library === null) return null;
+  // PostgreSQL may run as somebody else, who must be able to read it.
+  const folder = await mkdtemp('/tmp/spotcheck-clock-');
+  await chmod(folder, 0o755);
+  const path = join(folder, 'ahead');
+  const set = async (aheadSeconds: number) => {
+    await writeFile(`${path}.new`, `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}\n`, { mode: 0o644 });
+    // At once: nobody finds half of it.
+    await rename(`${path}.new`, path);
+  };
+  await set(0);
+  return {
+    env: { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: path, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1', FAKETIME_DONT_RESET: '1' },
+    set,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
