@@ -4,7 +4,7 @@ export type TimeLook = {
   /** What the service's time is ahead of PostgreSQL's clock, and since when it has been that. */
   correctionMs: number;
   correctedAtMs: number;
-  /** When some process last found that its own time agreed. */
+  /** When some process last found that its own time agreed; 0 = none did yet. */
   agreedAtMs: number;
 };
 

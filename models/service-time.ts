@@ -27,7 +27,7 @@ export async function lookAtTime(database: Pick<Database, 'pool'>): Promise<Time
   const [row] = rows;
   if (row === undefined) throw new Error('PostgreSQL did not say what time it is');
   const { database_ms: databaseMs, at, service_at: serviceAt, agreed_at: agreedAt } = row;
-  return { databaseMs, correctionMs: (serviceAt ?? 0) - (at ?? 0), correctedAtMs: at ?? databaseMs, agreedAtMs: agreedAt ?? databaseMs };
+  return { databaseMs, correctionMs: (serviceAt ?? 0) - (at ?? 0), correctedAtMs: at ?? databaseMs, agreedAtMs: agreedAt ?? 0 };
 }
 
 /** Notes that this process agrees with the look. Not forced to disk: a note that a crash loses is older than the truth. */
