@@ -139,15 +139,15 @@ async function recordClockGap(run: Run, { startMs, endMs }: { startMs: number; e
 }
 
 async function lockTime(run: Run): Promise<TimeLook> {
-  const nowMs = Math.round(await databaseMs(run));
+  const nowMs = Math.round(await askDatabase(run));
   await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $3, $3), ($2, $3, $3) ON CONFLICT DO NOTHING', [TIME.corrected, TIME.agreed, nowMs]);
   const [time] = await run<{ at: number; resumed_at: number }>('SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR UPDATE', [TIME.corrected]);
   const [agreed] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [TIME.agreed]);
   if (time === undefined || agreed === undefined) throw new Error('The marks of the time are gone');
-  return { databaseMs: await databaseMs(run), correctionMs: time.resumed_at - time.at, correctedAtMs: time.at, agreedAtMs: agreed.at };
+  return { databaseMs: await askDatabase(run), correctionMs: time.resumed_at - time.at, correctedAtMs: time.at, agreedAtMs: agreed.at };
 }
 
-async function databaseMs(run: Run): Promise<number> {
+async function askDatabase(run: Run): Promise<number> {
   const [row] = await run<{ at: number }>(`SELECT ${DATABASE_MS} AS at`);
   return row?.at ?? 0;
 }

@@ -58,6 +58,8 @@ function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
     case 'slow-link':
     case 'lossy-link':
       return /^(check|evaluate)/.test(fault.link) ? [{ fromMs, toMs: toMs + RECONNECTED_MS }] : [];
+    // A clock that is set is no excuse for anything.
+    case 'clock':
     case 'second-clock':
     case 'receiver':
       return [];

@@ -11,7 +11,9 @@ export type Fault =
   | { kind: 'second-clock'; forMs: number }
   | { kind: 'receiver'; answer: 'error' | 'hang' | 'reset'; forMs: number }
   | { kind: 'slow-link'; link: string; delayMs: number; forMs: number }
-  | { kind: 'lossy-link'; link: string; forMs: number };
+  | { kind: 'lossy-link'; link: string; forMs: number }
+  /** `whose` is a process, `postgres`, or `all` of them. */
+  | { kind: 'clock'; whose: string; aheadSeconds: number; forMs: number };
 
 export type FaultKind = Fault['kind'];
 
@@ -41,6 +43,7 @@ const PARTS = {
   receiver: 3,
   'slow-link': 2,
   'lossy-link': 2,
+  clock: 4,
 } as const satisfies Record<FaultKind, number>;
 
 /** The first one waits until the fleet is at work, and the last ones are over with the script. */
@@ -72,7 +75,7 @@ export function planFaults(seed: number, options: PlanOptions): PlannedFault[] {
   return planned;
 }
 
-const KINDS = Object.keys(PARTS) as FaultKind[];
+export const KINDS = Object.keys(PARTS) as FaultKind[];
 
 function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs }: PlanOptions): Fault {
   const forMs = draws.between(Math.min(3000, longestMs), longestMs);
@@ -91,6 +94,8 @@ function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs }: Plan
       return { kind, link: drawLink(draws, processes), delayMs: draws.between(20, 300), forMs };
     case 'lossy-link':
       return { kind, link: drawLink(draws, processes), forMs: Math.min(forMs, 15_000) };
+    case 'clock':
+      return { kind, whose: draws.isHit(0.4) ? ALL_CLOCKS : draws.pick([...processes, 'postgres']), aheadSeconds: draws.pick(STEPS_SECONDS), forMs };
     case 'postgres-freeze':
     case 'redis-freeze':
     case 'second-clock':
@@ -104,6 +109,12 @@ function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs }: Plan
 export function linkName(process: string, server: 'postgres' | 'redis'): string {
   return `${process}>${server}`;
 }
+
+/** Whose clock it is where it is everybody's: that of the only machine. */
+export const ALL_CLOCKS = 'all';
+
+/** By how much clocks are set, and set back again at the end: from what a broken time server does to what a dead battery does. */
+const STEPS_SECONDS = [-86_400, -3600, -300, -30, -7, 7, 30, 300, 3600, 86_400];
 
 export const RECEIVER_LINK = 'receiver';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeFault, type Fault, type FaultKind, type PlannedFault } from './faults.ts';
+import { ALL_CLOCKS, describeFault, type Fault, type FaultKind, type PlannedFault } from './faults.ts';
 import type { ChaosStand } from './stand.ts';
 
 /** A fault as it was: from its beginning until what it took away was there again; Unix milliseconds. */
@@ -46,6 +46,12 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
     links.get(link)?.stall();
     await delay(forMs);
     links.get(link)?.reset();
+  },
+  async clock({ clocks }, { whose, aheadSeconds, forMs }) {
+    const set = whose === ALL_CLOCKS ? [...clocks.values()] : [clocks.get(whose)];
+    await Promise.all(set.map((clock) => clock?.set(aheadSeconds)));
+    await delay(forMs);
+    await Promise.all(set.map((clock) => clock?.set(0)));
   },
 };
 

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createStands } from '../../bench/stand/stand.ts';
+import { KINDS, type FaultKind } from './faults.ts';
 import { WHOLE_FLEET } from './fleet.ts';
 import { FINDINGS } from './findings.ts';
 import type { Sheet } from './judge.ts';
+import { findFaketime, NO_FAKETIME } from '../helpers/set-clock.ts';
 import { runChaos } from './run.ts';
 
 const { values } = parseArgs({
@@ -15,6 +17,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '90' },
     monitors: { type: 'string', default: '200' },
     apart: { type: 'string', default: '2-11' },
+    kinds: { type: 'string' },
   },
 });
 const [firstSeed, runs, seconds, monitors] = [values.seed, values.runs, values.seconds, values.monitors].map(Number);
@@ -27,6 +30,13 @@ if (from === undefined || to === undefined || Number(from) < 1 || Number(to) < N
   process.stderr.write('--apart says the seconds between two faults: from-to, such as 20-40\n');
   process.exit(2);
 }
+const kinds = values.kinds?.split(',') ?? KINDS;
+if (!kinds.every((kind): kind is FaultKind => KINDS.some((known) => known === kind))) {
+  process.stderr.write(`--kinds are some of ${KINDS.join(',')}\n`);
+  process.exit(2);
+}
+const possible = findFaketime() === null ? kinds.filter((kind) => kind !== 'clock') : kinds;
+if (possible.length < kinds.length) process.stdout.write(`${NO_FAKETIME}\n`);
 const apartMs = [Number(from) * 1000, Number(to) * 1000] as const;
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -49,7 +59,7 @@ async function runSeed(seed: number): Promise<Outcome> {
     lines.push(line);
     write(`  ${line}`);
   };
-  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, longestMs: 30_000, apartMs, quietMs: 10_000, folder, tell }));
+  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, kinds: possible, longestMs: 30_000, apartMs, quietMs: 10_000, folder, tell }));
   showSheet(sheet);
   if (sheet.isClean) {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });

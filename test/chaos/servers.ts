@@ -6,6 +6,7 @@ import { canConnect } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 import { postmasterPid } from '../helpers/running-service.ts';
+import type { SettableClock } from '../helpers/set-clock.ts';
 import { until } from '../helpers/until.ts';
 
 /** PostgreSQL and Redis of one run, and what may be done to them. */
@@ -27,9 +28,9 @@ export type Servers = {
 /** Crash recovery on a busy disk included, in milliseconds. */
 const BACK_WITHIN_MS = 60_000;
 
-/** Starts both; every commit of PostgreSQL goes to the disk. Throws where redis-server is not installed. */
-export async function startServers(stand: Stand, folder: string): Promise<Servers> {
-  const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined });
+/** Starts both, PostgreSQL by the given clock; every commit of PostgreSQL goes to the disk. Throws where redis-server is not installed. */
+export async function startServers(stand: Stand, { folder, clock }: { folder: string; clock: SettableClock | undefined }): Promise<Servers> {
+  const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
   let redis: RedisServer | null = await startRedis();
   stand.defer(async () => {
     await signalPostgres('SIGCONT');

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Stand } from '../../bench/stand/stand.ts';
 import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
+import { makeSettableClock, type SettableClock } from '../helpers/set-clock.ts';
 import { until } from '../helpers/until.ts';
 import { linkName, RECEIVER_LINK } from './faults.ts';
 import { listMembers, startFleet, type Fleet, type FleetSize, type Member } from './fleet.ts';
@@ -18,6 +19,8 @@ export type ChaosStand = {
   servers: Servers;
   fleet: Fleet;
   links: ReadonlyMap<string, Link>;
+  /** The clocks of the processes, and of `postgres`, by their names; none where libfaketime is not installed. */
+  clocks: ReadonlyMap<string, SettableClock>;
   receiver: Receiver;
   targets: Targets;
   /** Starts one more clock; what is returned ends it. */
@@ -42,7 +45,8 @@ const CREATED_AT_ONCE = 8;
 export async function startChaosStand(stand: Stand, { folder, size, scripts }: { folder: string; size: FleetSize; scripts: readonly MonitorScript[] }): Promise<ChaosStand> {
   const logs = join(folder, 'logs');
   await mkdir(logs, { recursive: true });
-  const servers = await startServers(stand, join(folder, 'data'));
+  const clocks = await makeClocks(stand, listMembers(size).map(({ name }) => name));
+  const servers = await startServers(stand, { folder: join(folder, 'data'), clock: clocks.get('postgres') });
   const receiver = await startReceiver(stand, folder);
   const targets = await serveTargets(stand, scripts);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
@@ -65,7 +69,7 @@ export async function startChaosStand(stand: Stand, { folder, size, scripts }: {
   const onLinks = async (member: Member): Promise<Member> => {
     const [toPostgres, toRedis] = [await layLink(stand, portOf(servers.databaseUrl)), await layLink(stand, portOf(servers.redisUrl))];
     links.set(linkName(member.name, 'postgres'), toPostgres).set(linkName(member.name, 'redis'), toRedis);
-    return { ...member, env: { ...settings, ...member.env, DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres), REDIS_URL: byWayOf(servers.redisUrl, toRedis) } };
+    return { ...member, env: { ...settings, ...clocks.get(member.name)?.env, ...member.env, DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres), REDIS_URL: byWayOf(servers.redisUrl, toRedis) } };
   };
   const members = await Promise.all(listMembers(size).map(onLinks));
   const clock = members.find(({ name }) => name === 'clock');
@@ -80,6 +84,7 @@ export async function startChaosStand(stand: Stand, { folder, size, scripts }: {
     servers,
     fleet,
     links,
+    clocks,
     receiver,
     targets,
     call,
@@ -87,6 +92,18 @@ export async function startChaosStand(stand: Stand, { folder, size, scripts }: {
     monitorIds,
     startSecondClock: () => runBeside(stand, clock),
   };
+}
+
+/** A clock for each process and for PostgreSQL; Redis does not run with libfaketime, and measures no more than lengths of time. */
+async function makeClocks(stand: Stand, processes: readonly string[]): Promise<Map<string, SettableClock>> {
+  const clocks = new Map<string, SettableClock>();
+  for (const name of [...processes, 'postgres']) {
+    const clock = await makeSettableClock();
+    if (clock === null) break;
+    clocks.set(name, clock);
+    stand.defer(clock.remove);
+  }
+  return clocks;
 }
 
 async function createMonitors(call: ApiClient, given: { hookUrl: string; scripts: readonly MonitorScript[]; targets: Targets }): Promise<string[]> {
