@@ -58,3 +58,37 @@ for (const backend of listQueueBackends()) {
     t.is((await maintain?.getJobs(['waiting']))?.length, 1);
   });
 }
+
+/** Does something as a process would whose time was that much ahead. */
+async function ahead<Result>(byMs: number, act: () => Promise<Result>): Promise<Result> {
+  const now = Date.now;
+  Date.now = () => now() + byMs;
+  try {
+    return await act();
+  } finally {
+    Date.now = now;
+  }
+}
+
+for (const backend of listQueueBackends()) {
+  for (const byMs of [300_000, 86_400_000]) {
+    test.serial(`${backend.name}: after the time was set back by ${byMs / 1000} s, phases fire within their interval, and what waited is there or comes again`, async (t) => {
+      const { queues, open } = await openTestRuntime(t, backend);
+      const places = [phase(3), phase(4), phase(0, 1)];
+      await ahead(byMs, async () => {
+        await queues.applyScheduleChange({ occupied: places, emptied: [], looks: [AGENT] }, REGIONS);
+        await queues.enqueueAttempts([{ deliveryId: 'dlv_1', channelId: 'nch_1', attempt: 2, dueAtMs: Date.now() + 60_000 }]);
+      });
+      t.true((await queues.checkQueue('local').getJobSchedulers()).every(({ next }) => (next ?? 0) > Date.now() + byMs - 10_000));
+
+      await queues.forgetTime(REGIONS);
+      t.is(await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }), places.length);
+      const schedulers = await queues.checkQueue('local').getJobSchedulers();
+      t.deepEqual(schedulers.map(({ next, every }) => (next ?? 0) <= Date.now() + Number(every)), places.map(() => true));
+      t.is((await queues.checkQueue('local').getJobs(['delayed', 'waiting'])).length, places.length);
+      const deliver = queues.all().find((queue) => queue.name === 'deliver');
+      t.deepEqual(await deliver?.getJobs(['delayed']), []);
+      t.is(await open().queues.reconcileSchedules(places, REGIONS, { nowMs: Date.now(), thorough: true }), 0);
+    });
+  }
+}
