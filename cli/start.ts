@@ -5,11 +5,11 @@ import { openApiDatabase } from '../api/database.ts';
 import { serveApi, type RunningApi } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
 import { createLogger } from '../config/logger.ts';
-import { collectProcessMetrics } from '../config/process-metrics.ts';
+import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { closeDatabase } from '../models/database.ts';
-import { installServiceClock } from '../models/service-clock.ts';
+import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
 import { migrate } from '../models/migrate.ts';
 import { migrateQueues } from '../queues/migrate.ts';
 import { openRuntime } from '../workers/open-runtime.ts';
@@ -64,7 +64,7 @@ export async function startService(environment: Environment, say: (text: string)
       registry,
     });
     closing.push(closeRuntime);
-    const clock = await startServiceClock(runtime, { registry, settles: true });
+    const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: true });
     closing.push(clock.stop);
     const { bootstrapToken: token, bootstrapPassword: password } = environment;
     const firstStart = await bootstrap(runtime.database, { newId: runtime.newId, nowMs: runtime.now(), token, password });

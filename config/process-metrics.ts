@@ -12,9 +12,9 @@ export function collectProcessMetrics(registry: Registry): void {
   for (const name of MISNAMED) registry.removeSingleMetric(name);
 }
 
-/** Registers the count of clocks that were found to have been set, by whose they are; what is returned counts one. */
+/** Registers the count of clocks that were found to have been set, by which it is; what is returned counts one. */
 export function countClockSteps<Clock extends string>(registry: Registry, clocks: readonly Clock[]): (clock: Clock) => void {
-  const steps = new Counter({ name: 'spotcheck_clock_steps_total', help: 'Clocks that were found to have been set, by whose they are', labelNames: ['clock'], registers: [registry] });
+  const steps = new Counter({ name: 'spotcheck_clock_steps_total', help: 'Clocks that were found to have been set, by which it is', labelNames: ['clock'], registers: [registry] });
   for (const clock of clocks) steps.inc({ clock }, 0);
   return (clock) => steps.inc({ clock });
 }

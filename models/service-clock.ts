@@ -2,8 +2,8 @@ import { correctionAfterStep, judgeTimeLook, LOOK_EVERY_MS, TIME_TOLERANCE_MS, t
 import type { Database } from './database.ts';
 import { correctTime, lookAtTime, noteAgreement, recordClockStep, settleAfterRest, settleTime, type TimeSetting } from './service-time.ts';
 
-/** Which clock was set: this process's own, or PostgreSQL's; or the service's time itself, after that. */
-export const CLOCKS = ['process', 'database', 'service'] as const;
+/** Which clock was set: that of the machine (or process), or PostgreSQL's; or the service's time itself, after that. */
+export const CLOCKS = ['machine', 'database', 'service'] as const;
 export type ClockName = (typeof CLOCKS)[number];
 
 export type ClockEvents = {
@@ -69,7 +69,7 @@ export async function keepServiceClock(database: Pick<Database, 'pool'>, options
     machineAt += movedMs;
     const isStepped = Math.abs(movedMs) > TIME_TOLERANCE_MS;
     if (isStepped) {
-      options.onStep('process', Math.round(movedMs));
+      options.onStep('machine', Math.round(movedMs));
       recordClockStep(database, Date.now()).catch(options.onFailure);
     }
     if (!isIdle || (!isStepped && performance.now() - lookedAt < LOOK_EVERY_MS - WATCH_EVERY_MS / 2)) return;
@@ -94,7 +94,7 @@ async function begin(database: Pick<Database, 'pool'>, options: KeepOptions): Pr
   const { look, atMs } = await lookTimed(database);
   const offMs = look.databaseMs + look.correctionMs - (atMs + aheadMs);
   aheadMs += offMs;
-  if (Math.abs(offMs) > TIME_TOLERANCE_MS) options.onStep('process', Math.round(-offMs));
+  if (Math.abs(offMs) > TIME_TOLERANCE_MS) options.onStep('machine', Math.round(-offMs));
   if (!options.settles || look.agreedAtMs - look.databaseMs <= TIME_TOLERANCE_MS) return look;
   const setting = await settleAfterRest(database, look);
   if (setting !== null) options.onStep('service', setting.byMs);
@@ -117,7 +117,7 @@ async function lookOnce(database: Pick<Database, 'pool'>, known: TimeLook, optio
   if (verdict === 'follow') {
     aheadMs += offMs;
     // Of what others have set they told themselves; our own measure of time stood still or jumped only here.
-    if (look.correctionMs === known.correctionMs) options.onStep('process', Math.round(-offMs));
+    if (look.correctionMs === known.correctionMs) options.onStep('machine', Math.round(-offMs));
     return look;
   }
   aheadMs += Math.sign(offMs) * Math.min(MOST_DRIFT_MS, Math.max(0, Math.abs(offMs) - uncertainMs));

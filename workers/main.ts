@@ -3,10 +3,10 @@ import { Registry } from 'prom-client';
 import { readFleetEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
-import { collectProcessMetrics } from '../config/process-metrics.ts';
+import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { serveMetrics } from './metrics-server.ts';
-import { installServiceClock } from '../models/service-clock.ts';
+import { CLOCKS, installServiceClock } from '../models/service-clock.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { openRuntime } from './open-runtime.ts';
 import { startProcessNotes } from './processes/notes.ts';
@@ -73,7 +73,7 @@ async function main(name: string): Promise<void> {
   });
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again without a pause.
   await requireSchema(runtime.database);
-  const clock = await startServiceClock(runtime, { registry, settles: name === 'maintain' });
+  const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: name === 'maintain' });
   const running = await start(runtime, environment);
   running.push(clock);
   running.push(startProcessNotes(runtime, { kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name, version: packageJson.version, registry }));

@@ -94,7 +94,7 @@ if (findFaketime() !== null) {
     let ahead = 0;
     for (const next of [-300, 3600, -86_400, 0]) {
       await clock.set(next);
-      told.push({ clock: 'process', seconds: next - ahead });
+      told.push({ clock: 'machine', seconds: next - ahead });
       ahead = next;
       await until(() => stepsIn(watched).length === told.length, { timeoutMs: CHECKED_MS });
       await checkedAgain(watched, 3);
@@ -107,7 +107,7 @@ if (findFaketime() !== null) {
     t.true(Math.abs(newest?.late ?? Number.NaN) < CHECKED_MS / 1000, JSON.stringify(newest));
     t.true((await query(databaseUrl, `SELECT 1 FROM service_gaps WHERE kind = 'clock'`)).length > 0);
     const metrics = await (await fetch(`${watched.service.url}/metrics`)).text();
-    t.regex(metrics, /^spotcheck_clock_steps_total\{clock="process"\} 4$/m);
+    t.regex(metrics, /^spotcheck_clock_steps_total\{clock="machine"\} 4$/m);
   });
 
   test.serial("a machine's clock is set back, PostgreSQL's as well: nothing stops meanwhile, and a minute later the service's time follows", async (t) => {
