@@ -1,5 +1,6 @@
 import test from 'ava';
-import { discountStall } from '../../core/own-stall.ts';
+import { failureOf } from '../../net/failure.ts';
+import { discountClock, discountStall } from '../../core/own-stall.ts';
 import type { HttpFailed } from '../../core/http/observation.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
@@ -51,5 +52,15 @@ for (const [name, observation, waits] of WAITS) {
     const verdictAt = (longestStallMs: number) => discountStall(TIMED_OUT, observation, { tookMs: 1000, stalledMs: 900, longestStallMs }).verdict;
     t.is(verdictAt(250 / waits), 'none');
     t.is(verdictAt(250 / waits - 1), 'down');
+  });
+}
+
+for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
+  test(`${code} by a machine's wrong clock is no vote, and by a good one what it is`, (t) => {
+    const failure = failureOf(Object.assign(new Error('certificate'), { code }), 'tls');
+    const judgement: Judgement = { verdict: 'down', cause: failure?.cause ?? null, reason: failure?.reason ?? null };
+    for (const aheadMs of [-31_536_000_000, -60_001, 60_001, 31_536_000_000]) t.is(discountClock(judgement, aheadMs).verdict, 'none');
+    for (const aheadMs of [-60_000, 0, 999]) t.is(discountClock(judgement, aheadMs), judgement);
+    t.is(discountClock(TIMED_OUT, 31_536_000_000), TIMED_OUT);
   });
 }

@@ -1,4 +1,4 @@
-import { discountStall } from '../../core/own-stall.ts';
+import { discountClock, discountStall } from '../../core/own-stall.ts';
 import { planStart, startOffsetMs } from '../../core/phases.ts';
 import type { SchedulePhase } from '../../core/schedule.ts';
 import { isFirstFailure, seenAnswerOf } from '../../core/seen-answer.ts';
@@ -7,6 +7,7 @@ import { keepsPhases, phasesOf } from '../../core/seen-failure.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
+import { machineAheadMs } from '../../models/service-clock.ts';
 import type { Probe } from '../../probes/index.ts';
 import type { Judge } from '../../probes/judging/judge.ts';
 import type { SelfCheck } from '../../probes/self-check.ts';
@@ -124,7 +125,7 @@ async function measure(
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(check.target));
     const { judgement } = await judge({ target: check.target, observation, account: check.tenantId, check: `${check.monitorNo} ${check.checksVersion}` });
-    return { startedAtMs, observation, judgement: discountStall(judgement, observation, ownTime) };
+    return { startedAtMs, observation, judgement: discountClock(discountStall(judgement, observation, ownTime), machineAheadMs()) };
   } catch (error) {
     onCrash(check, error);
     return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } };

@@ -1,8 +1,9 @@
-import { discountStall } from '../../core/own-stall.ts';
+import { discountClock, discountStall } from '../../core/own-stall.ts';
 import { describeTrial, type TrialOutcome } from '../../core/trial.ts';
 import type { CheckTarget } from '../../core/monitor.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { Database } from '../../models/database.ts';
+import { machineAheadMs } from '../../models/service-clock.ts';
 import { openTrialTarget, sealTrialOutcome } from '../../models/trials.ts';
 import type { TrialJob, TrialReturn } from '../../queues/payloads.ts';
 import type { CheckerDependencies } from './run-checks.ts';
@@ -33,7 +34,8 @@ async function probeOnce({ target, account }: { target: CheckTarget; account: st
   try {
     const { result: observation, ownTime } = await watchStalls(() => probe(target));
     const { judgement, conditions } = await judge({ target, observation, account, check: null });
-    return describeTrial({ target, observation, judged: { judgement: discountStall(judgement, observation, ownTime), conditions } });
+    const counted = discountClock(discountStall(judgement, observation, ownTime), machineAheadMs());
+    return describeTrial({ target, observation, judged: { judgement: counted, conditions } });
   } catch (error) {
     onCrash(error);
     return describeTrial({ target, observation: null, judged: { judgement: NOT_RUN, conditions: [] } });

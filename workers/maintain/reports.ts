@@ -8,6 +8,7 @@ import { composeReport } from '../../models/report-facts.ts';
 import { insertReport, listMissingReports, listTenantsWithout } from '../../models/reports.ts';
 import { rolledUntilMs } from '../../models/rollups.ts';
 import { findLastSweep } from '../../models/service-marks.ts';
+import { isTimeDoubtful } from '../../models/service-time.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { announce } from '../announce.ts';
 import { firstAttempt } from '../record-changes.ts';
@@ -45,10 +46,11 @@ export async function makeReports(runtime: Runtime, { signal }: ReportsOptions =
   return (await withAdvisoryLock(database, 'reports', () => makeAll(runtime, tenants, round))) ?? { reports: 0, isUnfinished: false };
 }
 
-/** Whether a stand-still of ours that has just ended is on record: a report would lack it for ever. */
+/** Whether a stand-still of ours that has just ended is on record, which a report would lack for ever, and PostgreSQL's clock, by which a period may seem to have ended, is not in doubt. */
 async function isWatched({ database, now }: Runtime): Promise<boolean> {
   const sweptAtMs = await findLastSweep(runOn(database.pool));
-  return sweptAtMs !== null && now() - sweptAtMs <= MAX_STANDSTILL_MS;
+  if (sweptAtMs === null || now() - sweptAtMs > MAX_STANDSTILL_MS) return false;
+  return !(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
 }
 
 /**
