@@ -8,6 +8,7 @@ import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { prepareConsole } from '../cli/console-build.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
 import { findDataPlace } from './data-place.ts';
+import { findFaketime, NO_FAKETIME } from '../test/helpers/set-clock.ts';
 import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
@@ -42,6 +43,7 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     const servers = { SPOTCHECK_TEST_DATABASE_URL: postgres.databaseUrl, SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '', SPOTCHECK_TEST_DATA_PLACE: place, TMPDIR: temporary, NODE_COMPILE_CACHE: compiled };
     const tally = await runAva(servers, interrupted);
     if (redis === null) print(NO_REDIS);
+    if (findFaketime() === null) print(NO_FAKETIME);
     return tally;
   } finally {
     for (const close of closers.toReversed()) await close();
