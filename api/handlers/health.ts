@@ -9,15 +9,15 @@ export const getHealth: RequestHandler = (_request, response) => {
 };
 
 /**
- * `GET /readyz`: database and queue can be reached, otherwise 503 and which of them cannot; 503 from the moment on that the process is to stop, too. The clock
- * is `set` while the service goes by its own time because PostgreSQL's clock was set: everything works, and an operator should look.
+ * `GET /readyz`: database and queue can be reached, otherwise 503 and which of them cannot; 503 from the moment on that the process is to stop, too. `clock` is
+ * there while the service goes by its own time because PostgreSQL's clock was set: everything works, and an operator should look.
  */
 export function getReadinessHandler({ database, isQueueReachable, stopping }: ApiDependencies): RequestHandler {
   return async (_request, response) => {
     const [isDatabaseThere, isQueueThere] = await Promise.all([isDatabaseReachable(database), isQueueReachable().catch(() => false)]);
     const isReady = isDatabaseThere && isQueueThere && !stopping.aborted;
     const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
-    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, clock: isTimeSettled() ? 'settled' : 'set' });
+    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, ...(!isTimeSettled() && { clock: 'set' }) });
   };
 }
 
