@@ -46,7 +46,7 @@ export function createQueueBoard({ database, queues, now }: QueueBoardOptions): 
   };
 
   const keepFresh: RequestHandler = async (_request, response, next) => {
-    if (now() - refreshedAtMs >= REFRESH_MS) await refresh();
+    if (Math.abs(now() - refreshedAtMs) >= REFRESH_MS) await refresh();
     response.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY);
     next();
   };

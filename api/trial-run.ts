@@ -27,9 +27,10 @@ const LONGEST_WAIT_MS = 300;
 export function createTrialRun({ database, queues, makeTrialId, now }: TrialRunOptions): (region: string, tried: TriedTarget) => Promise<TrialOutcome | null> {
   return async (region, { tenantId, target }) => {
     const trialId = makeTrialId();
-    const untilMs = now() + PATIENCE_MS;
+    const startMs = now();
+    const untilMs = startMs + PATIENCE_MS;
     await queues.enqueueTrial(region, { trialId, tenantId, sealedTarget: sealTrialTarget(database, trialId, target), untilMs });
-    for (let waitMs = FIRST_WAIT_MS; now() < untilMs; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5)) {
+    for (let waitMs = FIRST_WAIT_MS; Math.abs(now() - startMs) < PATIENCE_MS; waitMs = Math.min(LONGEST_WAIT_MS, waitMs * 1.5)) {
       await pause(waitMs);
       const returned = await queues.takeTrialReturn(region, trialId);
       if (returned !== undefined) return returned && openTrialOutcome(database, trialId, returned.sealedOutcome);

@@ -34,7 +34,7 @@ export function createVendorLookUp({ listRecords, enqueueLookUp, now }: VendorLo
     for (;;) {
       const asked = await look();
       if (asked?.every((one) => isAnswer(one, startedAtMs))) return readingOf(asked, now());
-      if (now() - startedAtMs >= PATIENCE_MS) return UNANSWERED;
+      if (Math.abs(now() - startedAtMs) >= PATIENCE_MS) return UNANSWERED;
       await pause(LOOK_AGAIN_MS);
     }
   };

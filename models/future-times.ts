@@ -78,6 +78,7 @@ function pullMarks(nowMs: number): string[] {
     `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs)}, run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
                            overrun_at = ${notAfter('overrun_at', overrunMs)}
      WHERE heard_at > ${nowMs} OR run_started_at > ${nowMs} OR due_at > ${dueMs} OR overrun_at > ${overrunMs}`,
+    `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)} WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
   ];
 }
