@@ -178,6 +178,13 @@ test('an outage that was over before we could see again is excused, one that las
   t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 1000 }, 5, 6) }), ['outages missed']);
 });
 
+test('a clock that was set, whosever it is, excuses nothing', (t) => {
+  const untold = WRONG['outages missed'].run();
+  for (const whose of ['all', 'postgres', 'check-hanoi', 'evaluate-1']) {
+    t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'clock', whose, aheadSeconds: -300, forMs: 20_000 }, 18, 38) }), ['outages missed'], whose);
+  }
+});
+
 test('only who watches a monitor takes it from our sight when it is away', (t) => {
   const untold = WRONG['outages missed'].run();
   const awayFrom = (regions: readonly string[], fault: Fault) => findingsOf({ ...untold, scripts: [{ ...SCRIPT, regions, quorum: 1 }], suffered: suffered(fault, 18, 38) });

@@ -2,12 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { findFaketime } from '../helpers/set-clock.ts';
 import { testDataPlace } from '../helpers/test-servers.ts';
 import { SMALL_FLEET } from './fleet.ts';
 import { runChaos } from './run.ts';
 
 /** What is over within seconds: a Redis that lost its schedules takes up to half a minute, and `npm run chaos` has the time for it. */
-const KINDS = ['kill', 'postgres-stop', 'postgres-freeze', 'redis-freeze', 'receiver', 'slow-link', 'lossy-link'] as const;
+const KINDS = ['kill', 'postgres-stop', 'postgres-freeze', 'redis-freeze', 'receiver', 'slow-link', 'lossy-link', ...(findFaketime() === null ? [] : (['clock'] as const))] as const;
 
 const SEED = 1;
 
