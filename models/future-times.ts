@@ -8,6 +8,9 @@ export type SetBack = { nowMs: number; backMs: number };
 /** A recheck that is planned lies no further ahead, in milliseconds: its interval's tick is nearer. */
 const FURTHEST_LOOK_MS = 60_000;
 
+/** Room for what was heard of a heartbeat and is still to be decided, in milliseconds: whatever comes next is later. */
+const HEARD_ROOM_MS = 100;
+
 /** For those of a long stretch, in milliseconds: nobody waits for their rows. */
 const MAX_STATEMENT_MS = 300_000;
 
@@ -40,7 +43,6 @@ function forgetMeasured(nowMs: number): string[] {
     `DELETE FROM daily_rollups WHERE at > ${nowMs - DAY_MS}`,
     `DELETE FROM late_hours WHERE at > ${nowMs - HOUR_MS}`,
     `DELETE FROM reports WHERE period_end > ${Math.floor(nowMs / 1000)}`,
-    'DELETE FROM rate_limits',
   ];
 }
 
@@ -52,8 +54,9 @@ function pullDecided(nowMs: number): string[] {
     `UPDATE incidents SET ${pulled('started_at', 'detected_at', 'resolved_at', 'acknowledged_at')} WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
     `UPDATE monitors SET ${pulled('state_since')} WHERE state_since > ${nowMs}`,
     `UPDATE channels SET ${pulled('failing_since')} WHERE failing_since > ${nowMs}`,
-    `UPDATE heartbeat_observations o SET at = ${nowMs} - k.back
-     FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at DESC) AS back FROM heartbeat_observations WHERE at > ${nowMs}) k
+    // Still to be decided, and so newer than the newest that was.
+    `UPDATE heartbeat_observations o SET at = ${nowMs} + k.place
+     FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS place FROM heartbeat_observations WHERE at > ${nowMs}) k
      WHERE o.at = k.at AND o.monitor_no = k.monitor_no`,
     `DELETE FROM service_gaps WHERE started_at > ${nowMs} AND ended_at IS NOT NULL`,
     `UPDATE service_gaps SET ${pulled('started_at', 'ended_at')} WHERE greatest(started_at, ended_at) > ${nowMs}`,
@@ -75,9 +78,9 @@ function pullMarks(nowMs: number): string[] {
     `UPDATE agents SET last_seen_at = ${notAfter('last_seen_at', nowSeconds)}, offline_at = ${notAfter('offline_at', nowMs)}, behind_at = ${notAfter('behind_at', nowMs)}
      WHERE last_seen_at > ${nowSeconds} OR offline_at > ${nowMs} OR behind_at > ${nowMs}`,
     // A deadline lies no further ahead than a ping that comes now would move it.
-    `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs)}, run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
+    `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + HEARD_ROOM_MS)}, run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
                            overrun_at = ${notAfter('overrun_at', overrunMs)}
-     WHERE heard_at > ${nowMs} OR run_started_at > ${nowMs} OR due_at > ${dueMs} OR overrun_at > ${overrunMs}`,
+     WHERE heard_at > ${nowMs + HEARD_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs} OR overrun_at > ${overrunMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)} WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
   ];
@@ -89,6 +92,7 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
     `UPDATE ${table} SET ${columns.map((column) => `${column} = ${column} - ${backMs}`).join(', ')} WHERE greatest(${columns.join(', ')}) > ${nowMs}`;
   return [
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
+    'DELETE FROM rate_limits',
     shift('summaries', ['due_at']),
     shift('channels', ['quiet_until']),
     shift('agents', ['held_until']),

@@ -6,9 +6,10 @@ import { holdDoorOpen } from '../../models/ping-door.ts';
 import { correctTime, isTimeDoubtful, lookAtTime, noteAgreement, settleAfterRest, settleTime } from '../../models/service-time.ts';
 import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
+import { watchHeartbeats } from '../../workers/heartbeats/watch.ts';
 import { retainHistory } from '../../workers/maintain/retention.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
-import { addHeartbeat, SUCCESS } from '../helpers/heartbeats.ts';
+import { addHeartbeat, FAIL, SUCCESS } from '../helpers/heartbeats.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../helpers/runtime.ts';
 
 const HOUR_MS = 3_600_000;
@@ -64,6 +65,23 @@ test('set back, a heartbeat that is pinged is not missed, and one that is not is
   }
   await holdDoorOpen(database, () => ends + 1000);
   t.is(await takeMissed(runOn(database.pool), 10), 1);
+});
+
+test('set back, what was heard of a heartbeat and not decided yet is decided', async (t) => {
+  const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
+  const { database } = runtime;
+  const { monitor, token } = await addHeartbeat(runtime, serviceMs, { heartbeat: { failEnabled: true } });
+  const round = (nowMs: number) => watchHeartbeats({ database, metrics: runtime.metrics, now: () => nowMs, evaluate: evaluatorAt(runtime, nowMs), announce: () => undefined });
+  await holdDoorOpen(database, () => serviceMs);
+  await takePings(database, [{ token, ping: SUCCESS }], serviceMs);
+  await round(serviceMs);
+  await takePings(database, [{ token, ping: FAIL }], serviceMs + 500);
+  await settle();
+  await round(realMs + 10_000);
+  t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors WHERE no = $1', [monitor.no]), [{ state: 'down' }]);
+  t.deepEqual(await takePings(database, [{ token, ping: SUCCESS }], realMs + 20_000), ['taken']);
+  await round(realMs + 20_000);
+  t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors WHERE no = $1', [monitor.no]), [{ state: 'up' }]);
 });
 
 test('set back, no column that nobody has filled is filled, and what is planned comes as much nearer', async (t) => {
