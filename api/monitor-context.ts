@@ -8,7 +8,7 @@ import type { VendorPage } from '../core/vendor/page.ts';
 import { listAgents } from '../models/agents.ts';
 import { findMonitor, listVendorMonitorIds } from '../models/monitors.ts';
 import type { Caller } from './caller.ts';
-import type { ApiDependencies } from './dependencies.ts';
+import type { ApiDependencies, HandlerDependencies } from './dependencies.ts';
 import { isValidPattern } from './pattern.ts';
 import { findRegistrableDomain } from './registrable-domain.ts';
 import { isId } from './request-context.ts';
@@ -21,11 +21,14 @@ export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: rea
 
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
-/** What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says is among it, so that this may take seconds. */
-export async function loadMonitorContext(
-  { database, readVendorPage }: Pick<ApiDependencies, 'database' | 'readVendorPage'>,
-  write: MonitorWrite,
-): Promise<MonitorContext> {
+/** What a body is held against. `turns` counts the read of a page that the caller names; null where the request was counted already. */
+export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage'> & { turns: HandlerDependencies['turns'] | null };
+
+/**
+ * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says is among it, so that this may take
+ * seconds. Throws 429 where the account has had its reads of own pages.
+ */
+export async function loadMonitorContext({ database, readVendorPage, turns }: ContextSources, write: MonitorWrite): Promise<MonitorContext> {
   const { caller, monitorId, body, isNew } = write;
   const { tenantId, plan } = caller;
   const named = (body.dependencies ?? []).filter(isId);
@@ -35,13 +38,14 @@ export async function loadMonitorContext(
     named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
     findPage(database, write),
   ]);
+  if (page?.isInCatalogue === false) await turns?.takeFor(page.pageUrl, 'page', tenantId);
   return {
     monitorId,
     minIntervalSeconds: PLAN_LIMITS[plan].minIntervalSeconds,
     sharedAgentIds: agents.filter(({ kind }) => kind === 'first_party').map(({ id }) => id),
     ownAgentIds: agents.filter(({ kind }) => kind === 'tenant').map(({ id }) => id),
     vendorMonitorIds,
-    vendorReading: page && { page, reading: await readVendorPage(page) },
+    vendorReading: page && { page, reading: await readVendorPage(page, { tenantId }) },
     newHeartbeatToken: `${monitorId}.${randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url')}`,
     findRegistrableDomain,
     isValidPattern,

@@ -4,7 +4,7 @@ import type { ScheduleChange } from '../core/schedule.ts';
 import { updateMonitor } from '../models/monitor-changes.ts';
 import { accept } from './api-error.ts';
 import type { Caller } from './caller.ts';
-import type { ApiDependencies } from './dependencies.ts';
+import type { HandlerDependencies } from './dependencies.ts';
 import { draftOf, findPageToPatch, loadMonitorContext } from './monitor-context.ts';
 import type { MonitorBody } from './monitor-context.ts';
 
@@ -21,7 +21,7 @@ class VendorChanged extends Error {}
  * before that, for it may take seconds: where another write has named a different one meanwhile, the PATCH starts over with that, and the last time
  * counts its page as one that could not be read (D-154, D-155).
  */
-export async function patchMonitor(dependencies: ApiDependencies, patch: MonitorPatch): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
+export async function patchMonitor(dependencies: HandlerDependencies, patch: MonitorPatch): Promise<{ monitor: Monitor; schedule: ScheduleChange } | null> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await tryPatch(dependencies, patch, attempt === MOST_ATTEMPTS);
@@ -31,7 +31,7 @@ export async function patchMonitor(dependencies: ApiDependencies, patch: Monitor
   }
 }
 
-async function tryPatch(dependencies: ApiDependencies, { caller, monitorId, body }: MonitorPatch, isLast: boolean) {
+async function tryPatch(dependencies: HandlerDependencies, { caller, monitorId, body }: MonitorPatch, isLast: boolean) {
   const { database, now } = dependencies;
   const context = await loadMonitorContext(dependencies, { caller, monitorId, body, isNew: false });
   return await updateMonitor(database, { tenantId: caller.tenantId, id: monitorId, nowMs: now() }, (current) => {

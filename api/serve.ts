@@ -85,7 +85,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       sendSlack,
       readVendorPage: createVendorLookUp({
         listRecords: (urls) => listVendorDocumentRecords(database, urls),
-        enqueueLookUp: (target) => queues.enqueueLookUp(target),
+        enqueueLookUp: queues.enqueueLookUp,
         now: Date.now,
       }),
       runTrial: createTrialRun({ database, queues, makeTrialId: randomUUID, now: Date.now }),

@@ -19,6 +19,9 @@ export type ReadTrial = { target: CheckTarget; region: string };
 
 type Surroundings = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now' | 'makeId'>;
 
+/** A trial is counted as one, whatever it reads. */
+const COUNTED = { turns: null };
+
 /** A name is no matter of the probe: who writes a monitor may try it before it has one. */
 const UNNAMED = 'Trial';
 
@@ -40,14 +43,14 @@ export async function readTrial(surroundings: Surroundings, caller: Caller, body
 async function readDraft(surroundings: Surroundings, caller: Caller, { monitor_id: id, monitor }: TrialBody): Promise<MonitorDraft> {
   if (id === undefined) {
     if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of one that is there');
-    const context = await loadMonitorContext(surroundings, { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true });
+    const context = await loadMonitorContext({ ...surroundings, ...COUNTED }, { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true });
     return accept(readMonitorCreate({ name: UNNAMED, ...monitor }, context));
   }
   const found = isId(id) ? await findWholeMonitor(surroundings.database, { tenantId: caller.tenantId, id }) : null;
   if (found === null) throw badRequest('monitor_id must be the id of a monitor of this account');
   requireProbed(found.monitor.type);
   if (monitor === undefined) return draftOf(found);
-  const context = await loadMonitorContext(surroundings, { caller, monitorId: id, body: monitor, isNew: false });
+  const context = await loadMonitorContext({ ...surroundings, ...COUNTED }, { caller, monitorId: id, body: monitor, isNew: false });
   return accept(readMonitorPatch(monitor, { current: draftOf(found), context }));
 }
 

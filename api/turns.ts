@@ -1,33 +1,71 @@
-import { RateLimiterRes } from 'rate-limiter-flexible';
+import { createHash } from 'node:crypto';
+import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import { ApiError } from './api-error.ts';
 import { createLimiter, type RateLimitStore } from './middleware/rate-limit.ts';
 
-/** What costs more than a request, and whose targets would feel it: so many a minute, over all processes. */
+/** Previews and own status pages count together: each contacts an address that the caller names. */
+const READS = { counter: 'read', points: 10, what: 'previews and reads of status pages that are not in the catalogue were made by this account' } as const;
+
+/** What costs more than a request, and who would feel it: the number a minute for each key, over all processes (D-315). */
 const TURNS = {
   /** Of one monitor: each is a probe by all of its sources. */
-  check: { points: 6, what: 'checks of this monitor were asked for' },
-  /** Of one person or token: a target that is given freely must not make this a scanner. */
-  trial: { points: 10, what: 'trials were asked for' },
-  /** Of one person or token: likewise. */
-  page: { points: 10, what: 'status pages that are not in the catalogue were asked for' },
-} as const;
+  check: { counter: 'check', points: 6, what: 'checks of this monitor were asked for' },
+  /** Of one account: a target that is given freely must not make this a scanner. */
+  trial: READS,
+  page: READS,
+  /** Of one account: test deliveries of webhooks that are created or tested, and test messages to chats. */
+  test: { counter: 'test', points: 60, what: 'test deliveries were made by this account' },
+  /** Of one channel. */
+  channelTest: { counter: 'channel-test', points: 10, what: 'test deliveries were made to this channel' },
+  /** Of one account: deliveries that are sent again one by one. */
+  redelivery: { counter: 'redelivery', points: 60, what: 'deliveries of this account were sent again' },
+  /** Of one channel: each is a statement over all that failed there. */
+  replay: { counter: 'replay', points: 6, what: 'replays of this channel were asked for' },
+} as const satisfies Record<string, { counter: string; points: number; what: string }>;
 
-/** Lets somebody have a turn; throws 429 where they had them all within the minute. */
-export type Turns = { take: (kind: keyof typeof TURNS, key: string) => Promise<void> };
+type Kind = keyof typeof TURNS;
+
+export type Turns = {
+  /** Lets a key have a turn; throws 429 where it had them all within the minute. */
+  take: (kind: Kind, key: string) => Promise<void>;
+  /** The same, but one turn is enough for whatever the key does with one thing within the minute. */
+  takeFor: (thing: string, kind: Kind, key: string) => Promise<void>;
+};
 
 /** Makes the turns of an installation. */
 export function createTurns(store: RateLimitStore): Turns {
-  const limiterOf = (kind: keyof typeof TURNS) => createLimiter(store, { points: TURNS[kind].points, duration: 60, keyPrefix: `spotcheck-${kind}` });
-  const limiters = { check: limiterOf('check'), trial: limiterOf('trial'), page: limiterOf('page') };
+  const counters = new Map(Object.values(TURNS).map(({ counter, points }) => [counter, createLimiter(store, { points, duration: 60, keyPrefix: `spotcheck-${counter}` })]));
+  const things = createLimiter(store, { points: 1, duration: 60, keyPrefix: 'spotcheck-thing' });
+  const take: Turns['take'] = async (kind, key) => {
+    const { counter, points, what } = TURNS[kind];
+    const refusal = await refusalOf(counters.get(counter), key);
+    if (refusal === null) return;
+    const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+    throw new ApiError(429, `${points} ${what} within a minute: wait ${seconds} s`, { 'Retry-After': String(seconds) });
+  };
   return {
-    async take(kind, key) {
+    take,
+    async takeFor(thing, kind, key) {
+      const hashed = createHash('sha256').update(`${TURNS[kind].counter} ${key} ${thing}`).digest('base64url');
+      if ((await refusalOf(things, hashed)) !== null) return;
       try {
-        await limiters[kind].consume(key);
-      } catch (refusal) {
-        if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-        throw new ApiError(429, `${TURNS[kind].points} ${TURNS[kind].what} within a minute: wait ${seconds} s`, { 'Retry-After': String(seconds) });
+        await take(kind, key);
+      } catch (error) {
+        // Refused, it was not done: the next try is not free either.
+        await things.delete(hashed);
+        throw error;
       }
     },
   };
+}
+
+/** Null where the key had its turn. */
+async function refusalOf(limiter: RateLimiterAbstract | undefined, key: string): Promise<RateLimiterRes | null> {
+  try {
+    await limiter?.consume(key);
+    return null;
+  } catch (refusal) {
+    if (refusal instanceof RateLimiterRes) return refusal;
+    throw refusal;
+  }
 }

@@ -5,7 +5,7 @@ import type { ApiDependencies } from './dependencies.ts';
 
 export type VendorLookUpOptions = {
   listRecords: (urls: readonly string[]) => Promise<VendorDocumentRecord[]>;
-  enqueueLookUp: (target: string) => Promise<void>;
+  enqueueLookUp: (target: string, tenantId: string) => Promise<void>;
   now: () => number;
 };
 
@@ -20,14 +20,14 @@ const UNANSWERED: VendorReading = { outcome: 'failed', failure: { kind: 'unreach
 
 /** Makes the function that has a page read by a worker, for the API asks no stranger's server itself, and waits for what comes of it. */
 export function createVendorLookUp({ listRecords, enqueueLookUp, now }: VendorLookUpOptions): ApiDependencies['readVendorPage'] {
-  return async (page, freshMs = GOOD_FOR_NAMES_MS) => {
+  return async (page, { tenantId, freshMs = GOOD_FOR_NAMES_MS }) => {
     const [documents = []] = listVendorDocuments(page, []);
     const look = async () => pair(documents, await listRecords(documents.map(({ url }) => url)));
     const startedAtMs = now();
     const known = await look();
     if (known?.every(({ record }) => record.failure === null && startedAtMs - (record.fetchedAtMs ?? 0) < freshMs)) return readingOf(known, startedAtMs);
     try {
-      await enqueueLookUp(page.isInCatalogue ? page.vendorId : page.pageUrl);
+      await enqueueLookUp(page.isInCatalogue ? page.vendorId : page.pageUrl, tenantId);
     } catch {
       return UNANSWERED;
     }

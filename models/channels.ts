@@ -33,14 +33,30 @@ export type Route = { monitorId: string; channelId: string; type: ChannelType };
 
 type ChannelKey = { tenantId: string; id: string };
 
+/** What an account can have, on any plan: a bound of what one change can cost, far above what anybody needs (D-60 has none). */
+export const MOST_CHANNELS = 1000;
+
+/** Says that a tenant has `MOST_CHANNELS`. */
+export class TooManyChannels extends Error {}
+
 /** The sealed columns stay in the database wherever a channel is only shown. */
 const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret'] };
 
-/** Stores a channel with its routing and connect code in one transaction. Of `monitorIds`, only the tenant's own monitors are kept. */
+/** How many channels a tenant has. */
+export async function countChannels(database: Database, tenantId: string): Promise<number> {
+  return await database.records.channels.count({ where: { tenantId } });
+}
+
+/**
+ * Stores a channel with its routing and connect code in one transaction; throws `TooManyChannels` where the tenant has all that it can have, however many requests
+ * come at once. Of `monitorIds`, only the tenant's own monitors are kept.
+ */
 export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {
   const { id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;
   return await inTransaction(database, async (transaction) => {
     const run = runWith(database, transaction);
+    await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+    if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MOST_CHANNELS) throw new TooManyChannels();
     const record = await database.records.channels.create(
       {
         id,

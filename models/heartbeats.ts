@@ -1,6 +1,7 @@
 import { arrangeHeartbeat, takePing, type Heartbeat, type HeartbeatSettings, type Ping, type TakenPing } from '../core/heartbeat/deadlines.ts';
 import type { Monitor } from '../core/monitor.ts';
 import { firstLineOf } from '../core/heartbeat/ping-body.ts';
+import { findRoom, type PingMarks } from '../core/heartbeat/ping-rates.ts';
 import { fingerprintOf } from './api-tokens.ts';
 import type { Database } from './database.ts';
 import { createPartitions, NO_PARTITION } from './partitions.ts';
@@ -9,8 +10,11 @@ import { inPoolTransaction, sqlStateOf, type Run } from './sql.ts';
 /** A ping and the token that it came with. */
 export type TokenPing = { token: string; ping: Ping };
 
-/** What became of a ping: committed; a failure that this heartbeat does not take; or no heartbeat has its token. */
-export type PingOutcome = TakenPing['outcome'] | 'unknown';
+/**
+ * What became of a ping: committed; a failure that this heartbeat does not take; one that would change something but comes after so many others that
+ * it counts as a sign of life alone (`limited`); or no heartbeat has its token.
+ */
+export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
 
 type HeartbeatRow = {
   monitor_no: number;
@@ -26,10 +30,15 @@ type HeartbeatRow = {
   due_at: number | null;
   overrun_at: number | null;
   run_started_at: number | null;
+  rows_used_up?: number | null;
+  bytes_used_up?: number | null;
 };
 
 /** A ping that is to be written. */
 type KeptRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; isNews: boolean };
+
+/** What is left of a body for which there is no room, in characters. */
+const SHORT_BODY = 200;
 
 const COLUMNS = `monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds, fail_enabled, is_paused, verdict, heard_at, last_signal,
                  due_at, overrun_at, run_started_at`;
@@ -52,33 +61,42 @@ export async function takePings(database: Database, pings: readonly TokenPing[],
 
 async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): Promise<PingOutcome[]> {
   const named = pings.map(({ token, ping }) => ({ ping, fingerprint: fingerprintOf(token) }));
-  const rows = await run<HeartbeatRow>(`SELECT ${COLUMNS} FROM heartbeats WHERE token_fingerprint = ANY($1::bytea[]) ORDER BY monitor_no FOR NO KEY UPDATE`, [
+  const rows = await run<HeartbeatRow>(`SELECT ${COLUMNS}, rows_used_up, bytes_used_up FROM heartbeats WHERE token_fingerprint = ANY($1::bytea[]) ORDER BY monitor_no FOR NO KEY UPDATE`, [
     named.map(({ fingerprint }) => fingerprint),
   ]);
-  const found = new Map(rows.map((row) => [row.token_fingerprint.toString('hex'), { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), isTouched: false }]));
+  const found = new Map(rows.map((row) => [row.token_fingerprint.toString('hex'), { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), marks: marksOf(row), isTouched: false }]));
   const kept: KeptRow[] = [];
   const outcomes = named.map(({ ping, fingerprint }) => {
     const entry = found.get(fingerprint.toString('hex'));
     if (entry === undefined) return 'unknown';
     const taken = takePing(entry.heartbeat, ping, nowMs);
     if (taken.outcome === 'refused') return 'refused';
-    entry.heartbeat = taken.heartbeat;
     entry.isTouched = true;
-    if (taken.kept !== null) kept.push({ monitorNo: entry.monitorNo, ping, ...taken.kept, isNews: taken.isNews });
+    const room = taken.kept === null ? null : findRoom(entry.marks, { intervalSeconds: entry.heartbeat.intervalSeconds, bytes: Buffer.byteLength(ping.body ?? '') }, nowMs);
+    if (room?.hasRow === false && taken.isNews) {
+      // A sign of life all the same: who pings too often is not called missed.
+      entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
+      return 'limited';
+    }
+    entry.heartbeat = taken.heartbeat;
+    if (taken.kept === null || room?.hasRow !== true) return 'taken';
+    entry.marks = room.marks;
+    kept.push({ monitorNo: entry.monitorNo, ping: room.hasBody ? ping : { ...ping, body: firstLineOf(ping.body)?.slice(0, SHORT_BODY) ?? null }, ...taken.kept, isNews: taken.isNews });
     return 'taken';
   });
   await storeBatch(run, [...found.values()].filter((entry) => entry.isTouched), kept);
   return outcomes;
 }
 
-async function storeBatch(run: Run, heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat }[], kept: readonly KeptRow[]): Promise<void> {
+async function storeBatch(run: Run, heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[], kept: readonly KeptRow[]): Promise<void> {
   if (heartbeats.length === 0) return;
   const news = kept.filter(({ isNews }) => isNews);
   await run(
     `WITH moved AS (
-       UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal, due_at = k.due_at, overrun_at = k.overrun_at, run_started_at = k.run_started_at
-       FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[])
-            AS k (monitor_no, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at)
+       UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal, due_at = k.due_at, overrun_at = k.overrun_at, run_started_at = k.run_started_at,
+           rows_used_up = k.rows_used_up, bytes_used_up = k.bytes_used_up
+       FROM unnest($1::int[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $20::bigint[], $21::bigint[])
+            AS k (monitor_no, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at, rows_used_up, bytes_used_up)
        WHERE h.monitor_no = k.monitor_no
      ), kept AS (
        INSERT INTO heartbeat_pings (at, monitor_no, kind, exit_status, duration_ms, body)
@@ -98,6 +116,8 @@ async function storeBatch(run: Run, heartbeats: readonly { monitorNo: number; he
       kept.map(({ ping }) => ping.body),
       ...columnsOf(news),
       news.map(({ ping }) => firstLineOf(ping.body)),
+      heartbeats.map(({ marks }) => marks.rowsUsedUpMs),
+      heartbeats.map(({ marks }) => marks.bytesUsedUpMs),
     ],
   );
 }
@@ -149,6 +169,10 @@ export async function placeHeartbeat(run: Run, monitor: Monitor, nowMs: number):
 function settingsOf({ intervalSeconds, heartbeatGraceSeconds, checkSpec }: Monitor): HeartbeatSettings {
   const { maxDurationSeconds = null, failEnabled = true } = checkSpec.heartbeat ?? {};
   return { intervalSeconds, graceSeconds: heartbeatGraceSeconds ?? 0, maxDurationSeconds, failEnabled };
+}
+
+function marksOf({ rows_used_up: rowsUsedUpMs = null, bytes_used_up: bytesUsedUpMs = null }: HeartbeatRow): PingMarks {
+  return { rowsUsedUpMs, bytesUsedUpMs };
 }
 
 function heartbeatOf(row: HeartbeatRow): Heartbeat {

@@ -103,6 +103,7 @@ export async function deleteMonitor(database: Database, key: { tenantId: string;
     await recordMonitor(database, { monitor, before: { fields: monitorFields(monitor, agentIds, {}).fields }, after: NOTHING }, run);
     await resolveDeleted(run, key.id, key.nowMs);
     const schedule = await placeMonitor(run, { monitorNo: row.no, agentNos: [], intervalSeconds: row.intervalSeconds, scheduled: false, isNews: false, nowMs: key.nowMs });
+    if (row.type === 'heartbeat') await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
     await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
     return schedule;
   });

@@ -2,7 +2,7 @@ import { encodeCause } from '../core/cause-code.ts';
 import { firstLineOf } from '../core/heartbeat/ping-body.ts';
 import type { Vote } from '../core/verdict.ts';
 import type { Database } from './database.ts';
-import { runOn } from './sql.ts';
+import { runOn, type Run } from './sql.ts';
 
 /** What a job said, in a ping's address. */
 export type PingKind = 'success' | 'start' | 'fail' | 'exit';
@@ -76,4 +76,29 @@ function pingOf(row: PingRow): KeptPing {
 function verdictOf({ kind, exit_status: exitStatus }: PingRow): Vote {
   if (kind === 'start') return 'none';
   return kind === 'success' || (kind === 'exit' && exitStatus === 0) ? 'up' : 'down';
+}
+
+/** Pings of a deleted heartbeat that one statement deletes. */
+const CHUNK = 10_000;
+
+/** Deletes the pings of heartbeats that are gone, at most so many in all, and returns how many; what is left is for the next time. */
+export async function deleteOrphanedPings(database: Pick<Database, 'pool'>, most: number): Promise<number> {
+  const run = runOn(database.pool);
+  let deleted = 0;
+  for (const { no } of await run<{ no: number }>('SELECT monitor_no AS no FROM orphaned_pings ORDER BY 1')) {
+    for (let last = CHUNK; last === CHUNK && deleted < most; deleted += last) last = await deleteSome(run, no);
+    if (deleted >= most) return deleted;
+    await run('DELETE FROM orphaned_pings WHERE monitor_no = $1', [no]);
+  }
+  return deleted;
+}
+
+async function deleteSome(run: Run, monitorNo: number): Promise<number> {
+  const [row] = await run<{ deleted: number }>(
+    `WITH gone AS (
+       DELETE FROM heartbeat_pings WHERE monitor_no = $1 AND at IN (SELECT at FROM heartbeat_pings WHERE monitor_no = $1 ORDER BY at LIMIT ${CHUNK}) RETURNING 1
+     ) SELECT count(*) AS deleted FROM gone`,
+    [monitorNo],
+  );
+  return row?.deleted ?? 0;
 }

@@ -2,6 +2,9 @@ import type { VendorDocumentRecord, VendorDocumentStore, VendorFailure } from '.
 import type { VendorSnapshot } from '../core/vendor/snapshot.ts';
 import type { Database } from './database.ts';
 
+/** Documents of pages that nobody watches, of one tenant: more than a minute's reads. */
+export const MOST_LOOKS = 12;
+
 type PageRow = {
   url: string;
   snapshot: VendorSnapshot | null;
@@ -44,12 +47,12 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
       const [record] = await listVendorDocumentRecords(database, [url]);
       return record ?? null;
     },
-    async claim(url, { nowMs, untilMs, askedBeforeMs }) {
+    async claim(url, { nowMs, untilMs, askedBeforeMs, tenantId = null }) {
       const { rowCount } = await database.pool.query(
-        `INSERT INTO vendor_pages (url, claimed_until) VALUES ($1, $3)
-         ON CONFLICT (url) DO UPDATE SET claimed_until = $3
+        `INSERT INTO vendor_pages (url, claimed_until, looker_id) VALUES ($1, $3, $5)
+         ON CONFLICT (url) DO UPDATE SET claimed_until = $3, looker_id = CASE WHEN $5::text IS NOT NULL THEN vendor_pages.looker_id END
            WHERE coalesce(vendor_pages.claimed_until, 0) <= $2 AND coalesce(vendor_pages.asked_at, 0) <= $4 AND coalesce(vendor_pages.retry_at, 0) <= $2`,
-        [url, nowMs, untilMs, askedBeforeMs],
+        [url, nowMs, untilMs, askedBeforeMs, tenantId],
       );
       return rowCount === 1;
     },
@@ -71,12 +74,26 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
           record.retryAtMs,
         ],
       );
+      await dropOldestLooks(database, record.url, record.askedAtMs);
     },
   };
 }
 
-/** Deletes what nobody has asked for since `beforeMs`; returns how many rows that were. */
-export async function deleteUnusedVendorPages(database: Database, beforeMs: number): Promise<number> {
-  const { rowCount } = await database.pool.query('DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < $1', [beforeMs]);
+/** Of the looks of the tenant that the page at `url` counts for, if any, the newest are kept. Those under way stay. */
+async function dropOldestLooks(database: Database, url: string, nowMs: number): Promise<void> {
+  await database.pool.query(
+    `DELETE FROM vendor_pages WHERE url IN (
+       SELECT url FROM vendor_pages WHERE looker_id = (SELECT looker_id FROM vendor_pages WHERE url = $1) AND coalesce(claimed_until, 0) <= $2
+       ORDER BY asked_at DESC NULLS LAST OFFSET ${MOST_LOOKS})`,
+    [url, nowMs],
+  );
+}
+
+/** Deletes what nobody has asked for since `beforeMs`, and what was only looked at since `looksBeforeMs`; returns how many rows that were. */
+export async function deleteUnusedVendorPages(database: Database, beforeMs: number, looksBeforeMs: number): Promise<number> {
+  const { rowCount } = await database.pool.query(
+    'DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < CASE WHEN looker_id IS NULL THEN $1::bigint ELSE $2::bigint END',
+    [beforeMs, looksBeforeMs],
+  );
   return rowCount ?? 0;
 }

@@ -50,8 +50,8 @@ export type JobQueues = {
   enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void>;
   /** Adds a chore unless one of its kind is still waiting or running. */
   enqueueChore(chore: Chore): Promise<void>;
-  /** Has a vendor target looked up, once for all who ask while the look-up waits or runs; what came of it is stored as the page's. */
-  enqueueLookUp(target: string): Promise<void>;
+  /** Has a vendor target looked up, once for all who ask while the look-up waits or runs; what came of it is stored as the page's, and counts for the tenant. */
+  enqueueLookUp(target: string, tenantId: string): Promise<void>;
   /** Has the check process of a region probe a draft once. */
   enqueueTrial(region: string, job: TrialJob): Promise<void>;
   /** What a trial came to, once it is over: then its job is taken out of the queue, and asked for again it was never there. Undefined while it is not over; null where it failed or is not there. */
@@ -137,9 +137,9 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     async enqueueChore(chore) {
       await maintain.add(chore, {}, { jobId: chore, removeOnComplete: true, removeOnFail: true });
     },
-    async enqueueLookUp(target) {
+    async enqueueLookUp(target, tenantId) {
       const jobId = createHash('sha256').update(target).digest('hex');
-      await lookUp.add('look-up', { target }, { jobId, removeOnComplete: true, removeOnFail: true });
+      await lookUp.add('look-up', { target, tenantId }, { jobId, removeOnComplete: true, removeOnFail: true });
     },
     async enqueueTrial(region, job) {
       await checkQueue(region).add('trial', job, { jobId: trialJobId(job.trialId), removeOnComplete: KEEP_TRIALS, removeOnFail: KEEP_TRIALS });

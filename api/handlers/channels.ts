@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Channel } from '../../core/channel.ts';
-import { createChannel, deleteChannel, findChannel, listChannels, updateChannel } from '../../models/channels.ts';
+import { countChannels, createChannel, deleteChannel, findChannel, listChannels, MOST_CHANNELS, TooManyChannels, updateChannel } from '../../models/channels.ts';
 import type { Database } from '../../models/database.ts';
 import { listOwnMonitorIds } from '../../models/monitors.ts';
 import { findWebhook, openWebhook, rotateSigningSecret, type OpenedWebhook, type SealedWebhook } from '../../models/webhook-secrets.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signing-secret.ts';
 import type { TestResult } from '../../notifications/webhook/test-delivery.ts';
-import { accept, badRequest, conflict, notFound } from '../api-error.ts';
+import { accept, badRequest, conflict, notFound, type ApiError } from '../api-error.ts';
 import { readChannelCreate, readChannelPatch } from '../channel-input.ts';
 import { connectChannel } from '../channel-connection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { presentChannel } from '../presenters/channel.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
@@ -35,19 +35,29 @@ export function listChannelsHandler({ database, config }: ApiDependencies): Requ
 }
 
 /** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
-export function createChannelHandler(dependencies: ApiDependencies): RequestHandler {
-  const { database, makeId, now } = dependencies;
+export function createChannelHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { database, makeId, now, turns } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const { url, ...draft } = accept(readChannelCreate(request.body));
     await requireOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
+    // Before anything is sent: what could not be stored is not tried either.
+    if ((await countChannels(database, tenantId)) >= MOST_CHANNELS) throw tooManyChannels();
+    if (draft.type === 'webhook') await turns.take('test', tenantId);
+
     const nowMs = now();
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(dependencies, { type: draft.type, url, nowMs }, randomBytes);
-    await createChannel(database, { id, tenantId, ...draft, ...stored, nowMs });
+    await createChannel(database, { id, tenantId, ...draft, ...stored, nowMs }).catch((error: unknown) => {
+      throw error instanceof TooManyChannels ? tooManyChannels() : error;
+    });
     response.status(201).json({ id, ...shown });
   };
+}
+
+function tooManyChannels(): ApiError {
+  return badRequest(`an account can have at most ${MOST_CHANNELS} channels, and this one has them all: delete one first`);
 }
 
 /** `GET /channels/{id}` */
@@ -81,9 +91,13 @@ export function deleteChannelHandler({ database }: ApiDependencies): RequestHand
 }
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
-export function testChannelHandler(dependencies: ApiDependencies): RequestHandler {
+export function testChannelHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { turns } = dependencies;
   return async (request, response) => {
-    const channel = await getOwnChannel(dependencies, { tenantId: callerOf(response).tenantId, id: idOf(request) });
+    const { tenantId } = callerOf(response);
+    const channel = await getOwnChannel(dependencies, { tenantId, id: idOf(request) });
+    await turns.take('channelTest', channel.id);
+    await turns.take('test', tenantId);
     const { error, statusCode, durationMs } = channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
     if (error !== null) throw badRequest(error);
     response.json({ ok: true, status_code: statusCode, duration_ms: durationMs });

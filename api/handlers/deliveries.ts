@@ -3,7 +3,7 @@ import type { Channel } from '../../core/channel.ts';
 import { findChannel } from '../../models/channels.ts';
 import { findDelivery, listDeliveries, MOST_ATTEMPTS, reopenDelivery, replayDeliveries, type ReopenedDelivery } from '../../models/delivery-record.ts';
 import { accept, conflict, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { cutPage, readPage } from '../pagination.ts';
 import { presentDelivery, presentDeliveryDetail } from '../presenters/delivery.ts';
 import { readReplay } from '../replay-input.ts';
@@ -46,14 +46,15 @@ export function getDeliveryHandler({ database }: ApiDependencies): RequestHandle
 }
 
 /** `POST /deliveries/{id}/redeliver`: the same delivery once more, with a whole timetable of retries. */
-export function redeliverHandler(dependencies: ApiDependencies): RequestHandler {
-  const { database, now } = dependencies;
+export function redeliverHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { database, now, turns } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const delivery = await findDelivery(database, key);
     if (delivery === null) throw notFound('delivery', key.id);
     await requireOpenChannel(dependencies, { tenantId: key.tenantId, id: delivery.channelId });
     if (delivery.attemptCount >= MOST_ATTEMPTS) throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
+    await turns.take('redelivery', key.tenantId);
     const reopened = await reopenDelivery(database, key, now());
     if (reopened === null) throw conflict(`delivery ${key.id} is pending: it is being sent, or waits for its next attempt`);
     await enqueue(dependencies, reopened);
@@ -62,13 +63,14 @@ export function redeliverHandler(dependencies: ApiDependencies): RequestHandler 
 }
 
 /** `POST /channels/{id}/replay`: all failed deliveries of a time, in order. */
-export function replayHandler(dependencies: ApiDependencies): RequestHandler {
-  const { database, now } = dependencies;
+export function replayHandler(dependencies: HandlerDependencies): RequestHandler {
+  const { database, now, turns } = dependencies;
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const nowMs = now();
     const { sinceMs, untilMs } = accept(readReplay(request.body, nowMs));
     await requireOpenChannel(dependencies, key);
+    await turns.take('replay', key.id);
     const { count, first } = await replayDeliveries(database, { tenantId: key.tenantId, channelId: key.id, sinceMs, untilMs, nowMs });
     if (first !== null) await enqueue(dependencies, first);
     response.json({ replayed: count });

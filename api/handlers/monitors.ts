@@ -9,7 +9,7 @@ import { createBatched } from '../../models/batched.ts';
 import { createMonitor, deleteMonitor, pauseMonitor, resumeMonitor } from '../../models/monitor-changes.ts';
 import { findMonitor, findMonitors, listMonitors, type FoundMonitor, type MonitorKey } from '../../models/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { loadMonitorContext } from '../monitor-context.ts';
 import { patchMonitor } from '../monitor-patch.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
@@ -49,7 +49,7 @@ export function listMonitorsHandler({ database, config }: ApiDependencies): Requ
 }
 
 /** `POST /monitors` */
-export function createMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+export function createMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
   const { database, makeId, now, config } = dependencies;
   return async (request, response) => {
     const caller = callerOf(response);
@@ -80,7 +80,7 @@ export function getMonitorHandler({ database }: ApiDependencies): RequestHandler
 }
 
 /** `PATCH /monitors/{id}` */
-export function updateMonitorHandler(dependencies: ApiDependencies): RequestHandler {
+export function updateMonitorHandler(dependencies: HandlerDependencies): RequestHandler {
   return async (request, response) => {
     const id = idOf(request);
     const stored = await patchMonitor(dependencies, { caller: callerOf(response), monitorId: id, body: request.body });

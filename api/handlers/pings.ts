@@ -6,7 +6,8 @@ import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { createPingBatches } from '../ping-batches.ts';
 import { readPingBody } from '../ping-body.ts';
-import { contextOf } from '../request-context.ts';
+import { createPingTokens } from '../ping-tokens.ts';
+import { addressOf, contextOf } from '../request-context.ts';
 
 /** Below which path pings come in. */
 export const PING_PATH = '/ping';
@@ -16,12 +17,12 @@ const OK = 'OK';
 const METHODS = ['GET', 'HEAD', 'POST'];
 
 // Undecoded: nothing that would have to be decoded is part of a token.
-const TOKEN_AND_SIGNAL = /^\/([\w-]{1,64}\.[\w-]{1,64})(?:\/([^/]*))?\/?$/;
+const TOKEN_AND_SIGNAL = /^\/([^/]{1,200})(?:\/([^/]*))?\/?$/;
 const EXIT_STATUS = /^\d{1,3}$/;
 
 /** `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed; needs no queue and no API token. */
 export function pingHandler({ database, now, metrics }: ApiDependencies): RequestHandler {
-  const take = createPingBatches((pings) => takePings(database, pings, now()));
+  const take = createPingTokens(createPingBatches((pings) => takePings(database, pings, now())), now);
   const count = new Counter({ name: 'spotcheck_pings_total', help: 'Pings of heartbeats by kind and outcome', labelNames: ['kind', 'outcome'], registers: [metrics] });
   return async (request, response) => {
     if (!METHODS.includes(request.method)) throw methodNotAllowed(request.method, METHODS.join(', '));
@@ -30,7 +31,7 @@ export function pingHandler({ database, now, metrics }: ApiDependencies): Reques
     const report = readSignal(signal);
     noteRoute(response, signal);
     const ping = { ...report, body: await readPingBody(request) };
-    const outcome = await take({ token, ping });
+    const outcome = await take({ token, ping }, addressOf(response) ?? '');
     count.inc({ kind: ping.kind, outcome });
     ANSWERS[outcome](response);
   };
@@ -41,6 +42,9 @@ const ANSWERS = {
   taken: (response) => void response.set({ 'Cache-Control': 'no-store', 'Content-Length': String(OK.length) }).type('text/plain').end(OK),
   refused: () => {
     throw badRequest('this heartbeat takes no reports of failure: set check_spec.heartbeat.failEnabled to true, or ping without /fail and with exit status 0 only');
+  },
+  limited: () => {
+    throw new ApiError(429, 'this heartbeat reports more changes than are kept: the ping counts as a sign of life alone, wait 60 s', { 'Retry-After': '60' });
   },
   unknown: () => {
     throw unknownToken();

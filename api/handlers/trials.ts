@@ -11,7 +11,7 @@ export function tryMonitorHandler(dependencies: HandlerDependencies): RequestHan
   const { runTrial, turns } = dependencies;
   return async (request, response) => {
     const caller = callerOf(response);
-    await turns.take('trial', caller.actor.id);
+    await turns.take('trial', caller.tenantId);
     const { region, target } = await readTrial(dependencies, caller, request.body);
     const outcome = await runTrial(region, { tenantId: caller.tenantId, target });
     const place = region === SERVICE_REGION ? null : region;

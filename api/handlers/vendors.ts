@@ -25,7 +25,8 @@ export function listVendorComponentsHandler({ readVendorPage, turns }: HandlerDe
     const { target } = request.query as operations['listVendorComponents']['parameters']['query'];
     const page = findVendorPage(target);
     if (page === null) throw badRequest(unknownVendor(target));
-    if (!page.isInCatalogue) await turns.take('page', callerOf(response).actor.id);
-    response.json(presentVendorPage(page, await readVendorPage(page, FRESH_MS)));
+    const { tenantId } = callerOf(response);
+    if (!page.isInCatalogue) await turns.take('page', tenantId);
+    response.json(presentVendorPage(page, await readVendorPage(page, { tenantId, freshMs: FRESH_MS })));
   };
 }

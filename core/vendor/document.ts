@@ -13,6 +13,10 @@ export type VendorDocument = {
   minAgeMs: number;
   /** For AWS' feeds: the `service:region` that the feed is about. */
   component?: string;
+  /** How many bytes of it are read, its content coding undone. */
+  maxBytes: number;
+  /** How large what is kept of it may be, as JSON in bytes. */
+  maxKeptBytes: number;
 };
 
 /** Why a document could not be read: nobody answered, or what answered is no status page of the expected form. A sentence for people. */
@@ -47,8 +51,11 @@ export type VendorReading =
 /** What processes share about documents, so that each is fetched once for all of them. */
 export type VendorDocumentStore = {
   find(url: string): Promise<VendorDocumentRecord | null>;
-  /** Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since `askedBeforeMs`. */
-  claim(url: string, claim: { nowMs: number; untilMs: number; askedBeforeMs: number }): Promise<boolean>;
+  /**
+   * Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since `askedBeforeMs`. What a `tenantId` asks for
+   * only to look at it counts for that tenant, until a check asks for it.
+   */
+  claim(url: string, claim: { nowMs: number; untilMs: number; askedBeforeMs: number; tenantId?: string | undefined }): Promise<boolean>;
   /** Stores the outcome of an attempt and ends the claim. */
   save(record: VendorDocumentRecord): Promise<void>;
 };
@@ -56,6 +63,10 @@ export type VendorDocumentStore = {
 /** Pages of the catalogue are watched by many; one that a customer found may be the customer's own. */
 const CATALOGUE_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
+/** Whose pages a customer names is a stranger: such a page is held to what real ones need. The largest of the catalogue has some 400 components in 250 kB. */
+const CATALOGUE_SIZE = { maxBytes: 5 * 1024 * 1024, maxKeptBytes: 512 * 1024 };
+const OTHER_SIZE = { maxBytes: 1024 * 1024, maxKeptBytes: 128 * 1024 };
+
 /** New products come a few times a year. */
 const PRODUCTS_MIN_AGE_MS = 6 * 3_600_000;
 
@@ -68,27 +79,29 @@ const MOST_FEEDS = 10;
 
 /** The documents to read a page from, in groups: a later group stands in where the one before cannot be read. */
 export function listVendorDocuments({ adapter, pageUrl, probeUrl, isInCatalogue }: VendorPage, components: readonly string[]): VendorDocument[][] {
-  const minAgeMs = isInCatalogue ? CATALOGUE_MIN_AGE_MS : OTHER_MIN_AGE_MS;
+  const limits = isInCatalogue ? { minAgeMs: CATALOGUE_MIN_AGE_MS, ...CATALOGUE_SIZE } : { minAgeMs: OTHER_MIN_AGE_MS, ...OTHER_SIZE };
   switch (adapter) {
     case 'statuspage':
     case 'incidentio':
-      return [[{ url: probeUrl, format: 'statuspage-summary', minAgeMs }]];
+      return [[{ ...limits, url: probeUrl, format: 'statuspage-summary' }]];
     case 'instatus':
-      return [[{ url: probeUrl, format: 'instatus-summary', minAgeMs }, { url: `${pageUrl}/v2/components.json`, format: 'instatus-components', minAgeMs }]];
+      return [[{ ...limits, url: probeUrl, format: 'instatus-summary' }, { ...limits, url: `${pageUrl}/v2/components.json`, format: 'instatus-components' }]];
     case 'aws':
-      return [[{ url: probeUrl, format: 'aws-events', minAgeMs }], ...awsFeeds(components, minAgeMs)];
+      return [[{ ...limits, url: probeUrl, format: 'aws-events' }], ...awsFeeds(components, limits)];
     case 'google-cloud':
-      return [[{ url: probeUrl, format: 'google-incidents', minAgeMs }, { url: `${pageUrl}/products.json`, format: 'google-products', minAgeMs: PRODUCTS_MIN_AGE_MS }]];
+      return [[{ ...limits, url: probeUrl, format: 'google-incidents' }, { ...limits, url: `${pageUrl}/products.json`, format: 'google-products', minAgeMs: PRODUCTS_MIN_AGE_MS }]];
     case 'azure':
-      return [[{ url: probeUrl, format: 'azure-feed', minAgeMs }]];
+      return [[{ ...limits, url: probeUrl, format: 'azure-feed' }]];
     default:
       return adapter satisfies never;
   }
 }
 
-function awsFeeds(components: readonly string[], minAgeMs: number): VendorDocument[][] {
+type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxBytes' | 'maxKeptBytes'>;
+
+function awsFeeds(components: readonly string[], limits: DocumentLimits): VendorDocument[][] {
   if (components.length === 0 || components.length > MOST_FEEDS) return [];
-  return [components.map((component) => ({ url: `https://status.aws.amazon.com/rss/${component.replace(':global', '').replace(':', '-')}.rss`, format: 'aws-feed', minAgeMs, component }))];
+  return [components.map((component) => ({ ...limits, url: `https://status.aws.amazon.com/rss/${component.replace(':global', '').replace(':', '-')}.rss`, format: 'aws-feed', component }))];
 }
 
 /** True while a document need not, or must not, be asked for again. */

@@ -6,8 +6,8 @@ import type { FetchDocument } from './fetch-document.ts';
 
 export type DocumentReaderOptions = { store: VendorDocumentStore; fetchDocument: FetchDocument; parseDocument: DocumentParser; now: () => number };
 
-/** Brings a document up to date where it is due, and returns what is known of it then. */
-export type ReadDocument = (document: VendorDocument) => Promise<VendorDocumentRecord>;
+/** Brings a document up to date where it is due, and returns what is known of it then. Read for a tenant's look alone, it is remembered for nobody else. */
+export type ReadDocument = (document: VendorDocument, tenantId?: string) => Promise<VendorDocumentRecord>;
 
 /** A claim outlasts the fetch's deadline: another process takes over only from one that died. In milliseconds. */
 const CLAIM_MS = 10_000;
@@ -18,7 +18,8 @@ const DEPENDS_ON_TIME: ReadonlySet<VendorFormat> = new Set<VendorFormat>(['aws-e
 
 const NOTHING_TO_KEEP: VendorFailure = { kind: 'not_a_status_page', reason: 'The status page answers HTTP 304 to a first request' };
 
-/** Documents remembered in this process beside the shared store. */
+/** Documents remembered in this process beside the shared store: the bytes of their texts, and how many. */
+const REMEMBERED_BYTES = 16 * 1024 * 1024;
 const MOST_REMEMBERED = 500;
 
 /**
@@ -27,31 +28,52 @@ const MOST_REMEMBERED = 500;
  */
 export function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
   const underWay = new Map<string, Promise<VendorDocumentRecord>>();
-  const remembered = new Map<string, VendorDocumentRecord>();
+  const remembered = createDocumentMemory({ most: MOST_REMEMBERED, mostBytes: REMEMBERED_BYTES });
 
-  const remember = (record: VendorDocumentRecord) => {
-    remembered.delete(record.url);
-    remembered.set(record.url, record);
-    const [oldest] = remembered.keys();
-    if (remembered.size > MOST_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-    return record;
-  };
-
-  return async (document) => {
+  return async (document, tenantId) => {
     const known = remembered.get(document.url);
     if (known !== undefined && isSettled(known, document, options.now())) return known;
-    const look = underWay.get(document.url) ?? refresh(document, options).then(remember).finally(() => underWay.delete(document.url));
+    const look = underWay.get(document.url) ?? refresh(document, tenantId, options).finally(() => underWay.delete(document.url));
     underWay.set(document.url, look);
-    return await look;
+    const record = await look;
+    if (tenantId === undefined) remembered.set(record);
+    return record;
   };
 }
 
-async function refresh(document: VendorDocument, { store, fetchDocument, parseDocument, now }: DocumentReaderOptions): Promise<VendorDocumentRecord> {
+export type DocumentMemory = { get: (url: string) => VendorDocumentRecord | undefined; set: (record: VendorDocumentRecord) => void; bytes: () => number };
+
+/** Makes a memory of documents that forgets what was stored longest ago once there are too many, or too many bytes of them. */
+export function createDocumentMemory({ most, mostBytes }: { most: number; mostBytes: number }): DocumentMemory {
+  const kept = new Map<string, { record: VendorDocumentRecord; bytes: number }>();
+  let total = 0;
+  const forget = (url: string): void => {
+    total -= kept.get(url)?.bytes ?? 0;
+    kept.delete(url);
+  };
+  return {
+    get: (url) => kept.get(url)?.record,
+    set(record) {
+      if (kept.get(record.url)?.record === record) return;
+      forget(record.url);
+      const bytes = Buffer.byteLength(JSON.stringify(record));
+      kept.set(record.url, { record, bytes });
+      total += bytes;
+      for (const url of kept.keys()) {
+        if (kept.size <= most && total <= mostBytes) break;
+        forget(url);
+      }
+    },
+    bytes: () => total,
+  };
+}
+
+async function refresh(document: VendorDocument, tenantId: string | undefined, { store, fetchDocument, parseDocument, now }: DocumentReaderOptions): Promise<VendorDocumentRecord> {
   for (;;) {
     const before = await store.find(document.url);
     const nowMs = now();
     if (before !== null && isSettled(before, document, nowMs)) return before;
-    if (await store.claim(document.url, { nowMs, untilMs: nowMs + CLAIM_MS, askedBeforeMs: nowMs - document.minAgeMs })) {
+    if (await store.claim(document.url, { nowMs, untilMs: nowMs + CLAIM_MS, askedBeforeMs: nowMs - document.minAgeMs, tenantId })) {
       const record = await ask(document, before, { fetchDocument, parseDocument, now });
       await store.save(record);
       return record;
@@ -68,7 +90,7 @@ async function ask(
   const { url } = document;
   const startedAtMs = now();
   const known = { url, snapshot: before?.snapshot ?? null, etag: before?.etag ?? null, lastModified: before?.lastModified ?? null, fetchedAtMs: before?.fetchedAtMs ?? null };
-  const fetched = await fetchDocument(url, DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known);
+  const fetched = await fetchDocument(document, DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known);
   const askedAtMs = now();
   const asked = { ...known, askedAtMs, latencyMs: askedAtMs - startedAtMs, failure: null, failures: 0, retryAtMs: null };
   const failures = (before?.failures ?? 0) + 1;

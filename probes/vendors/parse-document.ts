@@ -1,4 +1,4 @@
-import { accepted } from '../../core/parsed.ts';
+import { accepted, refused } from '../../core/parsed.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import type { VendorFormat, VendorDocument } from '../../core/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/vendor/snapshot.ts';
@@ -30,14 +30,16 @@ const MOST_COMPONENTS = 2000;
 const MOST_EVENTS = 50;
 
 /** What a document says in the common form, or why it is not of the form that it should have. */
-export function parseVendorDocument(body: Buffer, { format, component }: VendorDocument, nowMs: number): Parsed<VendorSnapshot> {
+export function parseVendorDocument(body: Buffer, { format, component, maxKeptBytes }: VendorDocument, nowMs: number): Parsed<VendorSnapshot> {
   const parse: ParseDocument = PARSERS[format];
   const read = parse(body, { nowMs, ...(component !== undefined && { component }) });
   if (!read.ok) return read;
   const { components, events, ...rest } = read.value;
-  return accepted({
+  const snapshot: VendorSnapshot = {
     ...rest,
     components: components.slice(0, MOST_COMPONENTS).map((one) => ({ ...one, id: plainName(one.id) })),
     events: events.slice(0, MOST_EVENTS).map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MOST_COMPONENTS).map(plainName) })),
-  });
+  };
+  if (Buffer.byteLength(JSON.stringify(snapshot)) <= maxKeptBytes) return accepted(snapshot);
+  return refused(`its components and events take more than ${maxKeptBytes / 1024} KiB`);
 }

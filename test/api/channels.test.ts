@@ -213,3 +213,34 @@ test('a deleted channel is gone', async (t) => {
   t.deepEqual([deleted.status, deleted.json], [200, { ok: true }]);
   isError(t, await owner('DELETE', `/v1/channels/${id}`), { status: 404, error: `channel ${id} does not exist` });
 });
+
+test('an account makes sixty test deliveries a minute, ten of them to one channel; what is refused is sent to nobody', async (t) => {
+  const { api } = t.context;
+  const [{ owner, tenantId }, stranger] = [await api.account(), await api.account()];
+  const url = (no: number) => `https://sixty.example/${tenantId}/${no}`;
+  const create = (call: typeof owner, no: number) => call('POST', '/v1/channels', { type: 'webhook', url: url(no) });
+  const { json: { id } } = await create(owner, 0);
+  const tests: number[] = [];
+  for (let no = 0; no < 11; no += 1) tests.push((await owner('POST', `/v1/channels/${id}/test`)).status);
+  t.deepEqual(tests, [...Array.from({ length: 10 }, () => 200), 429]);
+  for (let no = 1; no < 50; no += 1) t.is((await create(owner, no)).status, 201);
+  const refused = await create(owner, 50);
+  isError(t, refused, { status: 429, error: /^60 test deliveries were made by this account within a minute: wait \d+ s$/ });
+  t.true(Number(refused.headers.get('retry-after')) > 0);
+  t.is((await owner('POST', `/v1/channels/${id}/test`)).status, 429);
+  t.is(api.testDeliveries.filter(({ url: to }) => to.includes(tenantId)).length, 60);
+  t.is((await create(stranger.owner, 51)).status, 201);
+});
+
+test('an account can have a thousand channels, however many requests come at once', async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  await api.database.pool.query(
+    `INSERT INTO channels (id, tenant_id, type, name, status, created_at) SELECT 'nch_' || $1 || n, $1, 'slack', 'x', 'pending', 0 FROM generate_series(1, 998) n`,
+    [tenantId],
+  );
+  const answers = await Promise.all(Array.from({ length: 6 }, () => owner('POST', '/v1/channels', { type: 'telegram' })));
+  t.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 201, 400, 400, 400, 400]);
+  isError(t, await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://full.example/' }), { status: 400, error: /^an account can have at most 1000 channels, and this one has them all: delete one first$/ });
+  t.false(api.testDeliveries.some(({ url }) => url === 'https://full.example/'));
+});

@@ -5,6 +5,7 @@ import anyTest from 'ava';
 import type { TestFn } from 'ava';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { deleteOrphanedPings } from '../../models/ping-record.ts';
 import { layWire } from '../helpers/wire.ts';
 import { isError, withApiServer, type Account, type ApiServer } from './api-server.ts';
 
@@ -265,4 +266,83 @@ test('a ping leaves a log line and a count without its token', async (t) => {
   t.false(all.includes(token));
   t.false(all.includes('do-not-log-this'));
   t.regex((await api.anonymous('GET', '/metrics')).text, /spotcheck_pings_total\{kind="exit",outcome="taken"\} [1-9]/);
+});
+
+/** Alternates two signals, one ping after the other, so that each is news. */
+async function flap({ anonymous }: ApiServer, token: string, times: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let turn = 0; turn < times; turn += 1) statuses.push((await anonymous('POST', `/ping/${token}${turn % 2 === 0 ? '/fail' : ''}`, 'x'.repeat(10_000))).status);
+  return statuses;
+}
+
+test('of pings that come far too often sixty rows and 64 KiB of bodies are kept; what changes nothing is answered OK, what does hears 429, and the next deadline moves', async (t) => {
+  const { api } = t.context;
+  const { id, token, pings } = await createHeartbeat(api, { interval_seconds: 3600 });
+  const startedAt = performance.now();
+  const statuses = await flap(api, token, 100);
+  const most = 61 + (performance.now() - startedAt) / 60_000;
+  t.true(statuses.slice(0, 60).every((status) => status === 200));
+  t.true(statuses.slice(62).every((status, turn) => status === 429 || (turn % 2 === 1 && status === 200)), String(statuses));
+  const kept = await pings();
+  t.true(kept.length >= 60 && kept.length <= most, String(kept.length));
+  t.true(kept.reduce((sum, { body }) => sum + String(body).length, 0) <= 65_536 + 60 * 200 + 1000);
+  const dueAt = async () => (await api.database.pool.query<{ due_at: number }>('SELECT h.due_at FROM heartbeats h JOIN monitors m ON m.no = h.monitor_no WHERE m.id = $1', [id])).rows[0]?.due_at ?? 0;
+  const before = await dueAt();
+  t.is((await api.anonymous('POST', `/ping/${token}/start`)).status, 200);
+  const started = await dueAt();
+  t.true(started > before);
+  const limited = await api.anonymous('POST', `/ping/${token}/fail`);
+  isError(t, limited, { status: 429, error: /^this heartbeat reports more changes than are kept: the ping counts as a sign of life alone, wait 60 s$/ });
+  t.is(limited.headers.get('retry-after'), '60');
+  t.true(await dueAt() >= started);
+  t.is((await pings()).length, kept.length);
+});
+
+test('what is no token, or was none a moment ago, costs no query', async (t) => {
+  const { api } = t.context;
+  const { token } = await createHeartbeat(api);
+  const other = `${token.slice(0, -4)}AAAA`;
+  const url = await api.another();
+  const ask = async (path: string) => (await api.anonymous('GET', path, undefined, {}, url)).status;
+  t.is(await ask(`/ping/${other}`), 404);
+  const lock = await api.database.pool.connect();
+  try {
+    // Whoever asks the table now waits.
+    await lock.query('BEGIN; LOCK TABLE heartbeats IN ACCESS EXCLUSIVE MODE');
+    for (const path of [`/ping/${other}`, `/ping/${other}/fail`, '/ping/nothing', `/ping/mon_short.${'A'.repeat(24)}`, `/ping/${token.slice(0, 20)}`]) t.is(await ask(path), 404, path);
+  } finally {
+    await lock.query('ROLLBACK');
+    lock.release();
+  }
+  t.is(await ask(`/ping/${token}`), 200);
+});
+
+test('an address that sends hundreds of tokens that are none is told to wait, and heartbeats that were heard of from there before go on', async (t) => {
+  const { api } = t.context;
+  const [first, second] = [await createHeartbeat(api), await createHeartbeat(api)];
+  const url = await api.another({ config: { publicUrl: api.url, planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: ['loopback'] } });
+  const from = (address: string, token: string) => api.anonymous('GET', `/ping/${token}`, undefined, { 'X-Forwarded-For': address }, url);
+  t.is((await from('2001:db8:1:2::5', first.token)).status, 200);
+  const made = (no: number) => `${first.id}.${String(no).padStart(24, '0')}`;
+  const statuses = await Promise.all(Array.from({ length: 600 }, async (_, no) => (await from(`2001:db8:1:2::${(no + 1).toString(16)}`, made(no))).status));
+  t.true(statuses.every((status) => status === 404));
+  const refused = await from('2001:db8:1:2:ffff::1', made(700));
+  isError(t, refused, { status: 429, error: /^too many pings with tokens that no heartbeat has came from this address: wait$/ });
+  t.true(Number(refused.headers.get('retry-after')) > 0);
+  t.is((await from('2001:db8:1:2::9', first.token)).status, 200);
+  t.is((await from('2001:db8:1:3::9', second.token)).status, 200);
+});
+
+test('the pings of a deleted heartbeat go with the next round of retention', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const [gone, stays] = [await createHeartbeat(api, {}, account), await createHeartbeat(api, {}, account)];
+  for (const { token } of [gone, stays]) await flap(api, token, 3);
+  const count = async () => (await api.database.pool.query<{ no: number; pings: number }>('SELECT monitor_no AS no, count(*)::int AS pings FROM heartbeat_pings WHERE monitor_no = ANY ($1) GROUP BY 1 ORDER BY 1', [numbers])).rows;
+  const numbers = (await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE id = ANY ($1) ORDER BY no', [[gone.id, stays.id]])).rows.map(({ no }) => no);
+  t.is((await count()).length, 2);
+  await account.owner('DELETE', `/v1/monitors/${gone.id}`);
+  t.is(await deleteOrphanedPings(api.database, 100), 3);
+  t.deepEqual(await count(), [{ no: numbers[1], pings: 3 }]);
+  t.is(await deleteOrphanedPings(api.database, 100), 0);
 });

@@ -64,12 +64,13 @@ test('what a creation or a PATCH would refuse is refused with the same words, an
   isError(t, await owner('POST', '/v1/trials', { monitor: { target: 'https://x.example', timeout_ms: 99_000 } }), { status: 400, error: String(created.json['error']).replace('timeout_ms', 'monitor.timeout_ms') });
 });
 
-test('a person has ten trials a minute, over all of their sessions; an agent that does not answer is told of', async (t) => {
+test('an account has ten trials a minute, over all of its people and tokens; an agent that does not answer is told of', async (t) => {
   const { api } = t.context;
-  const { tenantId, owner } = await api.account();
+  const [{ tenantId, owner }, stranger] = [await api.account(), await api.account()];
   const editor = await addPerson(api, tenantId, { role: 'editor' });
   isError(t, await owner('POST', '/v1/trials', { monitor: { target: 'https://silent.example/' } }), { status: 503, error: /^the shared agent of \w+ did not answer in time/ });
-  for (let turn = 0; turn < 10; turn += 1) t.is((await editor.call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
-  isError(t, await editor.call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } }), { status: 429, error: /^10 trials were asked for within a minute: wait \d+ s$/ });
-  t.is((await owner('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
+  for (let turn = 1; turn < 10; turn += 1) t.is((await editor.call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
+  const refusal = { status: 429, error: /^10 previews and reads of status pages that are not in the catalogue were made by this account within a minute: wait \d+ s$/ };
+  for (const call of [editor.call, owner]) isError(t, await call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } }), refusal);
+  t.is((await stranger.owner('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
 });

@@ -52,14 +52,14 @@ const overtaking = new Map<string, () => Promise<void>>();
 /** One more process of the API, as production makes it: a real queue, with a real worker behind it but for the unattended vendors. */
 function openApi(api: ApiServer): Promise<string> {
   const listRecords = (urls: readonly string[]) => listVendorDocumentRecords(api.database, urls);
-  const attended = createVendorLookUp({ listRecords, enqueueLookUp: (target) => openWorker(api).queues.enqueueLookUp(target), now: Date.now });
+  const attended = createVendorLookUp({ listRecords, enqueueLookUp: (target, tenantId) => openWorker(api).queues.enqueueLookUp(target, tenantId), now: Date.now });
   let ms = Date.now();
   // Each look at the clock is three seconds later, so that nobody waits for the patience to end.
   const unattended = createVendorLookUp({ listRecords, enqueueLookUp: async () => undefined, now: () => (ms += 3000) });
   return api.another({
-    async readVendorPage(page, freshMs) {
+    async readVendorPage(page, reader) {
       wanted.push(page.vendorId);
-      const reading = await (UNATTENDED.has(page.vendorId) ? unattended(page, freshMs) : attended(page, freshMs));
+      const reading = await (UNATTENDED.has(page.vendorId) ? unattended(page, reader) : attended(page, reader));
       await overtaking.get(page.pageUrl)?.();
       return reading;
     },
@@ -266,13 +266,30 @@ test('a page that cannot be read, or is none, is answered with the reason, and w
   isError(t, await reader('GET', '/v1/vendors/components'), { status: 400, error: /target/ });
 });
 
-test('pages that are not in the catalogue are read ten times a minute for one caller, those that are as often as they like', async (t) => {
+test('pages that are not in the catalogue are read ten times a minute for one account, those that are as often as they like', async (t) => {
   const page = await startStatusPage(t);
-  const { owner, reader } = await openVendorApi(t);
+  const { owner, reader, stranger } = await openVendorApi(t);
   const ask = (call: typeof owner, target: string) => call('GET', `/v1/vendors/components?target=${encodeURIComponent(target)}`);
   const statuses: number[] = [];
   for (let asked = 0; asked < 11; asked += 1) statuses.push((await ask(owner, page.url)).status);
   t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 200), 429]);
   t.is((await ask(owner, 'cloudflare')).status, 200);
-  t.is((await ask(reader, page.url)).status, 200);
+  t.is((await ask(reader, page.url)).status, 429);
+  t.is((await ask(stranger, page.url)).status, 200);
+});
+
+test('creations and PATCHes that name a page of their own count with those reads, each page once: nobody scans by refused creations', async (t) => {
+  const page = await startStatusPage(t);
+  page.instead = { status: 200, body: 'none' };
+  const { owner } = await openVendorApi(t);
+  const { json: { id } } = await owner('POST', '/v1/monitors', create('github'));
+  const statuses: number[] = [];
+  for (let path = 0; path < 8; path += 1) statuses.push((await owner('POST', '/v1/monitors', create(`${page.url}/${path}`))).status);
+  for (let path = 8; path < 12; path += 1) statuses.push((await owner('PATCH', `/v1/monitors/${id}`, { target: `${page.url}/${path}` })).status);
+  t.deepEqual(statuses, [...Array.from({ length: 10 }, () => 400), 429, 429]);
+  const refused = await owner('POST', '/v1/monitors', create(`${page.url}/12`));
+  isError(t, refused, { status: 429, error: /^10 previews and reads of status pages .* within a minute: wait \d+ s$/ });
+  t.true(Number(refused.headers.get('retry-after')) > 0);
+  t.is((await owner('POST', '/v1/trials', { monitor: { target: 'https://shop.example/' } })).status, 429);
+  t.true(page.requests.length <= 10);
 });

@@ -73,6 +73,29 @@ test('pages that nobody asks for any more are forgotten', async (t) => {
   for (const url of [ADDRESS, 'https://other.example/']) await store.claim(url, { nowMs: NOW, untilMs: NOW + 1, askedBeforeMs: NOW });
   await store.save(RECORD);
   await store.save({ ...RECORD, url: 'https://other.example/', askedAtMs: NOW - 1000 });
-  t.is(await deleteUnusedVendorPages(database, NOW), 1);
+  t.is(await deleteUnusedVendorPages(database, NOW, NOW), 1);
   t.deepEqual((await listVendorDocumentRecords(database, [ADDRESS, 'https://other.example/'])).map(({ url }) => url), [ADDRESS]);
+});
+
+test('of what a tenant only looked at the newest twelve are kept, for an hour; what a check asks for, and what others look at, stays', async (t) => {
+  const { database, store } = await openStore(t);
+  const urlOf = (tenantId: string, no: number) => `https://${tenantId}.example/${no}`;
+  const look = async (tenantId: string, no: number, checks = false) => {
+    const nowMs = NOW + no;
+    t.true(await store.claim(urlOf(tenantId, no), { nowMs, untilMs: nowMs + 10, askedBeforeMs: nowMs, tenantId: checks ? undefined : tenantId }));
+    await store.save({ ...RECORD, url: urlOf(tenantId, no), askedAtMs: nowMs });
+  };
+  const stored = async (tenantId: string) => (await listVendorDocumentRecords(database, Array.from({ length: 40 }, (_, no) => urlOf(tenantId, no)))).map(({ url }) => Number(url.split('/').at(-1))).toSorted((a, b) => a - b);
+  await look('ten_a', 0);
+  await look('ten_b', 0);
+  await look('ten_a', 1, true);
+  for (let no = 2; no < 30; no += 1) await look('ten_a', no);
+  t.deepEqual(await stored('ten_a'), [1, ...Array.from({ length: 12 }, (_, no) => no + 18)]);
+  t.deepEqual(await stored('ten_b'), [0]);
+  // From now on it is watched, whoever looks at it besides.
+  t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 50, untilMs: NOW + 60, askedBeforeMs: NOW + 50 }));
+  t.true(await store.claim(urlOf('ten_a', 20), { nowMs: NOW + 70, untilMs: NOW + 80, askedBeforeMs: NOW + 70, tenantId: 'ten_b' }));
+  await deleteUnusedVendorPages(database, NOW - 1000, NOW + 3_600_000);
+  t.deepEqual(await stored('ten_a'), [1, 20]);
+  t.deepEqual(await stored('ten_b'), []);
 });

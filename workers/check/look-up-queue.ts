@@ -5,7 +5,7 @@ import type { LookUpJob } from '../../queues/payloads.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Look-ups under way at a time: each waits for somebody's server. */
-const LOOK_UPS_AT_ONCE = 20;
+const LOOK_UPS_AT_ONCE = 10;
 
 /** A request waits a few seconds for its look-up: what a killed worker leaves behind is of no use to anybody. */
 const LOCK_MS = 15_000;
@@ -17,7 +17,7 @@ export function workOnLookUps({ backend, log }: Pick<Runtime, 'backend' | 'log'>
     async (job) => {
       const page = findVendorPage(job.data.target);
       if (page === null) return { outcome: 'unknown' };
-      const reading = await readPage(page, []);
+      const reading = await readPage(page, [], job.data.tenantId);
       return reading.outcome === 'read' ? { outcome: 'read', components: reading.snapshot.components.length } : { outcome: 'failed', reason: reading.failure.reason };
     },
     { concurrency: LOOK_UPS_AT_ONCE, lockDurationMs: LOCK_MS },

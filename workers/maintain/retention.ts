@@ -2,6 +2,7 @@ import { deleteOldAuditEntries } from '../../models/audit-log.ts';
 import { deleteOldDeliveries } from '../../models/deliveries.ts';
 import { deleteOldDomains } from '../../models/domains.ts';
 import { deletePastInvitations } from '../../models/invitations.ts';
+import { deleteOrphanedPings } from '../../models/ping-record.ts';
 import { deleteOldTurns } from '../../models/registries.ts';
 import { isTimeDoubtful } from '../../models/service-time.ts';
 import { deleteOverSessions } from '../../models/sessions.ts';
@@ -21,11 +22,16 @@ const KEEP_DOMAINS_DAYS = 30;
 /** A vendor's page that nobody has asked for so long is forgotten, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
+/** One that was only looked at, by somebody who wrote a monitor or thought of it, goes sooner, in milliseconds. */
+const KEEP_LOOKS_MS = 3_600_000;
+
+/** Pings of deleted heartbeats that go at a time. */
+const MOST_PINGS = 500_000;
 /** After a jump of the time nothing is deleted for so long, in milliseconds: a clock that was set a year ahead is set back by then. */
 export const DOUBT_MS = 86_400_000;
 
 /** How many rows of each kind were deleted. */
-type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number; auditEntries: number };
+type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number; auditEntries: number; pings: number };
 
 /** Deletes what is older than its promise, and sessions that are over. */
 export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
@@ -35,9 +41,10 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     registryTurns: await deleteOldTurns(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     telegramUpdates: await deleteOldUpdates(database, now()),
-    vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000),
+    vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000, now() - KEEP_LOOKS_MS),
     sessions: await deleteOverSessions(database, now()),
     invitations: await deletePastInvitations(database, now()),
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * 86_400_000),
+    pings: await deleteOrphanedPings(database, MOST_PINGS),
   };
 }

@@ -7,7 +7,7 @@ const NOW = Date.parse('2026-09-23T12:00:00Z');
 
 function parse(format: VendorFormat, body: unknown, component?: string) {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return parseVendorDocument(bytes, { url: 'https://x.example/', format, minAgeMs: 1, ...(component !== undefined && { component }) }, NOW);
+  return parseVendorDocument(bytes, { url: 'https://x.example/', format, minAgeMs: 1, maxBytes: 5_242_880, maxKeptBytes: 524_288, ...(component !== undefined && { component }) }, NOW);
 }
 
 function read(format: VendorFormat, body: unknown, component?: string): VendorSnapshot {
