@@ -291,11 +291,19 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
   return channel.status === 'connected' ? null : 'The channel is not connected';
 }
 
-/** Deletes deliveries that were finished before `beforeMs`, with their attempts; returns how many. */
-export async function deleteOldDeliveries(database: Database, beforeMs: number): Promise<number> {
-  const [row] = await runOn(database.pool)<{ deleted: number }>(
-    'WITH gone AS (DELETE FROM deliveries WHERE finished_at < $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
-    [beforeMs],
+/** Deliveries of one channel that are kept, beside those that are not finished. */
+const KEPT_OF_CHANNEL = 10_000;
+
+/** Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest 10,000, with their attempts; returns how many. */
+export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
+  const run = runOn(database.pool);
+  const [old] = await run<{ deleted: number }>('WITH gone AS (DELETE FROM deliveries WHERE finished_at < $1 RETURNING 1) SELECT count(*) AS deleted FROM gone', [beforeMs]);
+  const [excess] = await run<{ deleted: number }>(
+    `WITH gone AS (
+       DELETE FROM deliveries d
+       USING channels c, LATERAL (SELECT created_at, id FROM deliveries WHERE channel_id = c.id ORDER BY created_at DESC, id DESC OFFSET ${KEPT_OF_CHANNEL} LIMIT 1) last
+       WHERE d.channel_id = c.id AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL RETURNING 1
+     ) SELECT count(*) AS deleted FROM gone`,
   );
-  return row?.deleted ?? 0;
+  return (old?.deleted ?? 0) + (excess?.deleted ?? 0);
 }

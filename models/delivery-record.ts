@@ -17,6 +17,8 @@ export type Delivery = {
   outcome: DeliveryOutcome;
   /** Of all rounds, those that were cut short included. */
   attemptCount: number;
+  /** How many other changes of its monitor it stands for: those that came while it waited for its turn. */
+  merged: number;
   /** What went wrong last, as a sentence; null where nothing did. */
   lastError: string | null;
   createdAtMs: number;
@@ -43,6 +45,7 @@ export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 type Key = { tenantId: string; id: string };
 
 const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event, d.outcome, d.attempts AS "attemptCount",
+  coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
   (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC LIMIT 1) AS "lastError",
   d.created_at AS "createdAtMs", CASE WHEN d.outcome = 'pending' THEN d.next_attempt_at END AS "nextAttemptAtMs", d.finished_at AS "finishedAtMs"`;
 

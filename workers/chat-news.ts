@@ -1,6 +1,7 @@
 import type { MonitorMessage } from '../core/envelope.ts';
 import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../core/storm.ts';
 import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
+import { insertAtRate } from '../models/delivery-rates.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import type { Run } from '../models/sql.ts';
 import { supersedeRetries } from '../models/superseding.ts';
@@ -27,8 +28,8 @@ export async function writeChatNews(run: Run, changes: readonly ChatNews[], tool
   const isGathered = ({ tenantId, channelId }: ChatNews) => newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0);
   const gathered = news.filter(isGathered);
   const opened = openSummaries(gathered, newest, { ...tools, nowMs });
-  const deliveries = [...news.filter((one) => !isGathered(one)), ...opened.values()];
-  await insertDeliveries(run, deliveries);
+  const single = await insertAtRate(run, news.filter((one) => !isGathered(one)));
+  await insertDeliveries(run, [...opened.values()]);
   await noteSummaries(run, [...opened.values()].map(({ id, channelId, dueAtMs }) => ({ channelId, deliveryId: id, dueAtMs })));
   await addToSummaries(run, gathered.map(({ channelId, monitorId, message, createdAtMs }) => ({
     deliveryId: opened.get(channelId)?.id ?? newest.get(channelId)?.deliveryId ?? '',
@@ -38,7 +39,7 @@ export async function writeChatNews(run: Run, changes: readonly ChatNews[], tool
     sequence: message.detail.sequence,
     atMs: createdAtMs,
   })));
-  return deliveries;
+  return [...single, ...opened.values()];
 }
 
 /** Without each `up` that ends what its chat has not heard of (D-44): one that was made, connected, enabled or routed while it was down. */

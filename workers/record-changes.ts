@@ -3,7 +3,8 @@ import { buildMonitorMessage } from '../core/envelope.ts';
 import { eventOf, hears, isEventState, type EventState } from '../core/event.ts';
 import type { Change } from '../core/change.ts';
 import { listRoutes, type Route } from '../models/channels.ts';
-import { insertDeliveries, type NewDelivery } from '../models/deliveries.ts';
+import type { NewDelivery } from '../models/deliveries.ts';
+import { insertAtRate, scheduleAtRate } from '../models/delivery-rates.ts';
 import { findDependencies } from '../models/dependencies.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../models/evaluation.ts';
 import type { IdPrefix } from '../models/ids.ts';
@@ -49,9 +50,10 @@ export async function recordChanges(
   await insertEvidence(run, recorded.flatMap(evidenceOf));
   await storeMonitorStates(run, moved.flatMap(stateAfter));
   const told = recorded.flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
-  const toWebhooks = told.filter(({ isChat }) => !isChat).map(({ delivery }) => delivery);
-  await insertDeliveries(run, toWebhooks);
-  const toChats = await writeChatNews(run, told.filter(({ isChat }) => isChat).map(({ delivery }) => delivery), tools);
+  const chats = new Set(told.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
+  const scheduled = await scheduleAtRate(run, told.map(({ delivery }) => delivery));
+  const toWebhooks = await insertAtRate(run, scheduled.filter(({ id }) => !chats.has(id)));
+  const toChats = await writeChatNews(run, scheduled.filter(({ id }) => chats.has(id)), tools);
   return { transitions: recorded.map(transitionOf), deliveries: [...toWebhooks, ...toChats].map(firstAttempt) };
 }
 

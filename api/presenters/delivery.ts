@@ -11,6 +11,7 @@ export function presentDelivery(delivery: Delivery): components['schemas']['Deli
     event: delivery.event,
     outcome: delivery.outcome,
     attempt_count: delivery.attemptCount,
+    ...(delivery.merged > 0 && { merged: delivery.merged }),
     last_error: delivery.lastError,
     created_at: toUnixSeconds(delivery.createdAtMs),
     next_attempt_at: delivery.nextAttemptAtMs === null ? null : toUnixSeconds(delivery.nextAttemptAtMs),

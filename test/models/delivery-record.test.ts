@@ -39,6 +39,7 @@ test('a delivery is found with its message and every attempt, the one that was c
     event: 'monitor.up',
     outcome: 'pending',
     attemptCount: 2,
+    merged: 0,
     lastError: 'The endpoint answered 503',
     createdAtMs: NOW_MS,
     nextAttemptAtMs: NOW_MS + 5000,

@@ -1,5 +1,6 @@
 import { deleteOldAuditEntries } from '../../models/audit-log.ts';
 import { deleteOldDeliveries } from '../../models/deliveries.ts';
+import { deletePastRates } from '../../models/delivery-rates.ts';
 import { deleteOldDomains } from '../../models/domains.ts';
 import { deletePastInvitations } from '../../models/invitations.ts';
 import { deleteOrphanedPings } from '../../models/ping-record.ts';
@@ -31,7 +32,7 @@ const MOST_PINGS = 500_000;
 export const DOUBT_MS = 86_400_000;
 
 /** How many rows of each kind were deleted. */
-type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number; auditEntries: number; pings: number };
+type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number; auditEntries: number; pings: number; rates: number };
 
 /** Deletes what is older than its promise, and sessions that are over. */
 export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
@@ -46,5 +47,6 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     invitations: await deletePastInvitations(database, now()),
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * 86_400_000),
     pings: await deleteOrphanedPings(database, MOST_PINGS),
+    rates: await deletePastRates(database, now()),
   };
 }
