@@ -6,6 +6,7 @@ import { TLSSocket } from 'node:tls';
 import { explainVerification, fetchCertificate, isVerificationError, readCertificate } from './certificate.ts';
 import type { Certificate } from './certificate.ts';
 import { startDeadline } from './deadline.ts';
+import { bodyBudget, bodyScope, OutOfBodyMemory, type BodyCharge } from './body-budget.ts';
 import { connect, createDestinations } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { BLOCKED, BODY_FAILURES, failureOf, isUnsendable, NEVER_FINAL, timeoutFailure, UNSENDABLE } from './failure.ts';
@@ -31,6 +32,8 @@ export type HttpRequest = {
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
   /** False: the body is kept as it comes, whatever Content-Encoding says. */
   decodes?: boolean;
+  /** True: the body counts as held until the work ends in which the request was sent (`holdingBodies`), and not only until the answer is there. */
+  keepsBody?: boolean;
   /** Keeps connections for later requests; without one, each request has a fresh connection. */
   agent?: Agent;
 };
@@ -53,7 +56,7 @@ export type HttpExchange = Outcome & {
   certificate: Certificate | null;
 };
 
-/** Sends one HTTP/1.1 request. Whatever the other side does is a value; it rejects only when our own machine lacks something (descriptors, ports). */
+/** Sends one HTTP/1.1 request. Whatever the other side does is a value; it rejects only when our own machine lacks something (descriptors, ports, memory for bodies). */
 export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -84,6 +87,8 @@ class RunningExchange {
   #callOffDeadline: () => void = () => {};
   #isSettled = false;
   #certificate: Certificate | null = null;
+  /** Where the body stays counted once it is complete; undefined where nobody looks at it for long. */
+  readonly #scope: BodyCharge[] | undefined;
   /** Ends whatever is still open when the deadline passes. */
   #abandon: () => void = () => {};
   /** What has come of an answer whose body is being read. */
@@ -95,6 +100,7 @@ class RunningExchange {
     this.#request = request;
     this.#resolve = resolve;
     this.#reject = reject;
+    this.#scope = request.keepsBody === true ? bodyScope() : undefined;
     this.#timeline = new Timeline(request.url.protocol === 'https:');
   }
 
@@ -168,11 +174,16 @@ class RunningExchange {
     // Once the answer has ended, node takes the socket of a connection that could be kept away from it.
     const { socket } = response;
     this.#markAnswer(socket);
-    const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true });
+    const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });
+    const charge = bodyBudget.open(coming.giveUp);
     this.#begun = () => ({ status: response.statusCode ?? 0, body: coming.soFar() });
     const body = await coming.ended;
     this.#timeline.markBodyEnd();
-    if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
+    charge.complete();
+    if (this.#scope === undefined || this.#isSettled || typeof body === 'string') charge.release();
+    else this.#scope.push(charge);
+    if (body === 'out_of_memory') this.#rejectWith(new OutOfBodyMemory());
+    else if (typeof body === 'string') this.#fail(BODY_FAILURES[body]);
     else this.#answer(response, body);
     const isReusable = this.#request.agent !== undefined && typeof body !== 'string' && !body.truncated;
     if (!isReusable) socket.destroy();
@@ -187,9 +198,7 @@ class RunningExchange {
     if (this.#isSettled || this.#failure !== null) return;
     const failure = failureOf(error, this.#timeline.step());
     if (failure === null) {
-      this.#isSettled = true;
-      this.#callOffDeadline();
-      this.#reject(error);
+      this.#rejectWith(error);
     } else if (isVerificationError(clientRequest.socket)) {
       void this.#explain(failure, destination);
     } else {
@@ -222,6 +231,13 @@ class RunningExchange {
 
   #fail(failure: Failure): void {
     this.#settle({ outcome: 'failed', ...failure, begun: this.#begun() });
+  }
+
+  #rejectWith(error: Error): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#callOffDeadline();
+    this.#reject(error);
   }
 
   #settle(outcome: Outcome): void {

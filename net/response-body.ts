@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
+import { FREE_BODY_BYTES, type BodyCharge } from './body-budget.ts';
 
 /** The start of a body with its content coding undone; `truncated` when there was more than the limit. */
 export type ResponseBody = { bytes: Buffer; truncated: boolean };
 
-/** How reading a body ends: with the body, with the connection lost before its end, or with bytes that are not what Content-Encoding says. */
-export type BodyOutcome = ResponseBody | 'lost' | 'undecodable';
+/** How reading a body ends: with the body, with the connection lost before its end, with bytes that are not what Content-Encoding says, or without memory. */
+export type BodyOutcome = ResponseBody | 'lost' | 'undecodable' | 'out_of_memory';
 
 /** The content codings that are undone, as an Accept-Encoding value. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br, zstd';
@@ -29,17 +30,20 @@ const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecod
   ['zstd', () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ]);
 
-/** A body on its way: how it ends, which never rejects, and what of it has come so far. */
-export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer };
+/** A body on its way: how it ends, which never rejects, what of it has come so far, and what gives it up for want of memory. */
+export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer; giveUp: () => void };
+
+/** `charge` counts what the body holds beyond what is free; without one nothing does. */
+type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
 
 /**
  * Reads at most `limit` bytes of a body. With `decodes` its content coding is undone; one that is not known is left as it came. The connection
  * stays open after a truncated body: the caller closes it.
  */
-export function readBody(response: IncomingMessage, { limit, decodes }: { limit: number; decodes: boolean }): ComingBody {
+export function readBody(response: IncomingMessage, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
-  const reading = startReading(response, { limit, decodes }, resolve);
-  return { ended: promise, soFar: () => reading.kept.body().bytes };
+  const reading = startReading(response, options, resolve);
+  return { ended: promise, soFar: () => reading.kept.body().bytes, giveUp: () => reading.finish('out_of_memory') };
 }
 
 /** The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now, whether it ends, breaks off or goes on for ever. Never rejects. The caller closes the connection. */
@@ -58,14 +62,15 @@ export function glimpseBody(response: IncomingMessage, { limit, withinMs }: { li
 /** Reads a body and tells once how that ended, unless it is stopped before. */
 function startReading(
   response: IncomingMessage,
-  { limit, decodes }: { limit: number; decodes: boolean },
+  { limit, decodes, charge }: Reading,
   onEnd: (outcome: BodyOutcome) => void,
-): { kept: KeptBytes; stop: () => void } {
-  const kept = new KeptBytes(limit);
+): { kept: KeptBytes; stop: () => void; finish: (outcome: BodyOutcome) => void } {
   const createDecoder = decodes ? DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '') : undefined;
   let decoder: Transform | null = null;
   let wireBytes = 0;
   let finished = false;
+  // What undoes a content coding remembers about as much as it has given out.
+  const kept = new KeptBytes(limit, (bytes) => charge === undefined || charge().take(createDecoder === undefined ? bytes : 2 * bytes));
 
   const stop = (): void => {
     finished = true;
@@ -79,7 +84,10 @@ function startReading(
   };
   const finishBody = (): void => finish(kept.body());
   const keep = (chunk: Buffer): void => {
-    if (!finished && !kept.add(chunk)) finishBody();
+    if (finished) return;
+    const added = kept.add(chunk);
+    if (added === 'out_of_memory') finish(added);
+    else if (added === 'full') finishBody();
   };
   const decode = (create: CreateDecoder, chunk: Buffer, onDecoded?: () => void): void => {
     decoder ??= create(chunk[0] ?? 0)
@@ -106,29 +114,32 @@ function startReading(
   response.on('end', () => decoder === null ? finishBody() : decoder.end());
   response.on('error', () => finish('lost'));
   response.on('close', () => response.complete || finish('lost'));
-  return { kept, stop };
+  return { kept, stop, finish };
 }
 
 /** The first `limit` bytes of what is added, in one piece of memory: a body may come in a million chunks, each of which would hold a hundred times its own size. */
 class KeptBytes {
   readonly #limit: number;
+  readonly #take: (bytes: number) => boolean;
   #held: Buffer = Buffer.alloc(0);
   #size = 0;
   #truncated = false;
 
-  constructor(limit: number) {
+  /** `take` asks for bytes beyond those that are free. */
+  constructor(limit: number, take: (bytes: number) => boolean) {
     this.#limit = limit;
+    this.#take = take;
   }
 
-  /** False once there was more than the limit. */
-  add(chunk: Buffer): boolean {
+  /** `full` once there was more than the limit. */
+  add(chunk: Buffer): 'kept' | 'full' | 'out_of_memory' {
     const room = this.#limit - this.#size;
     this.#truncated = chunk.length > room;
     const kept = this.#truncated ? chunk.subarray(0, room) : chunk;
-    this.#makeRoom(this.#size + kept.length);
+    if (!this.#makeRoom(this.#size + kept.length)) return 'out_of_memory';
     kept.copy(this.#held, this.#size);
     this.#size += kept.length;
-    return !this.#truncated;
+    return this.#truncated ? 'full' : 'kept';
   }
 
   body(): ResponseBody {
@@ -136,10 +147,14 @@ class KeptBytes {
   }
 
   /** Twice as much each time, so that what is copied stays in proportion to the body. */
-  #makeRoom(size: number): void {
-    if (size <= this.#held.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.min(this.#limit, Math.max(size, 2 * this.#held.length)));
+  #makeRoom(size: number): boolean {
+    if (size <= this.#held.length) return true;
+    const length = Math.min(this.#limit, Math.max(size, 2 * this.#held.length));
+    const beyond = length - Math.max(this.#held.length, FREE_BODY_BYTES);
+    if (beyond > 0 && !this.#take(beyond)) return false;
+    const larger = Buffer.allocUnsafeSlow(length);
     this.#held.copy(larger, 0, 0, this.#size);
     this.#held = larger;
+    return true;
   }
 }

@@ -66,6 +66,7 @@ class HttpCheck {
       headers,
       ...(hop.body !== null && { body: hop.body.text }),
       deadlineMs,
+      keepsBody: true,
       bodyLimit: (status, { location }) => this.#readsBody && this.#nextUrl(hop, { status, location }) === null ? MAX_BODY_BYTES : 0,
       // Of an answer that fails or is to be shown, for people to look at: not where it may repeat secrets.
       glimpseLimit: (status) => hasSecrets || hop.method === 'HEAD' || (expectsStatus(this.#target, status) && this.#target.isShown !== true) ? 0 : KEPT_BODY_BYTES,

@@ -13,8 +13,6 @@ export type VendorDocument = {
   minAgeMs: number;
   /** For AWS' feeds: the `service:region` that the feed is about. */
   component?: string;
-  /** How many bytes of it are read, its content coding undone. */
-  maxBytes: number;
   /** How large what is kept of it may be, as JSON in bytes. */
   maxKeptBytes: number;
 };
@@ -63,9 +61,9 @@ export type VendorDocumentStore = {
 /** Pages of the catalogue are watched by many; one that a customer found may be the customer's own. */
 const CATALOGUE_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
-/** Whose pages a customer names is a stranger: such a page is held to what real ones need. The largest of the catalogue has some 400 components in 250 kB. */
-const CATALOGUE_SIZE = { maxBytes: 5 * 1024 * 1024, maxKeptBytes: 512 * 1024 };
-const OTHER_SIZE = { maxBytes: 1024 * 1024, maxKeptBytes: 128 * 1024 };
+/** What is kept of a page that a customer names is less: anybody may have made it. 400 components, which is many, take 40 kB. */
+const CATALOGUE_SIZE = { maxKeptBytes: 512 * 1024 };
+const OTHER_SIZE = { maxKeptBytes: 128 * 1024 };
 
 /** New products come a few times a year. */
 const PRODUCTS_MIN_AGE_MS = 6 * 3_600_000;
@@ -97,7 +95,7 @@ export function listVendorDocuments({ adapter, pageUrl, probeUrl, isInCatalogue 
   }
 }
 
-type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxBytes' | 'maxKeptBytes'>;
+type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxKeptBytes'>;
 
 function awsFeeds(components: readonly string[], limits: DocumentLimits): VendorDocument[][] {
   if (components.length === 0 || components.length > MOST_FEEDS) return [];

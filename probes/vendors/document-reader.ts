@@ -90,7 +90,7 @@ async function ask(
   const { url } = document;
   const startedAtMs = now();
   const known = { url, snapshot: before?.snapshot ?? null, etag: before?.etag ?? null, lastModified: before?.lastModified ?? null, fetchedAtMs: before?.fetchedAtMs ?? null };
-  const fetched = await fetchDocument(document, DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known);
+  const fetched = await fetchDocument(url, DEPENDS_ON_TIME.has(document.format) ? { etag: null, lastModified: null } : known);
   const askedAtMs = now();
   const asked = { ...known, askedAtMs, latencyMs: askedAtMs - startedAtMs, failure: null, failures: 0, retryAtMs: null };
   const failures = (before?.failures ?? 0) + 1;

@@ -1,4 +1,4 @@
-import type { VendorDocument, VendorFailure } from '../../core/vendor/document.ts';
+import type { VendorFailure } from '../../core/vendor/document.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import type { HttpAnswer } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
@@ -13,11 +13,12 @@ export type FetchedDocument =
   | { outcome: 'unchanged' }
   | { outcome: 'failed'; failure: VendorFailure; retryAfterMs?: number };
 
-/** Asks for a document. It rejects only where our own machine lacks something. */
-export type FetchDocument = (document: Pick<VendorDocument, 'url' | 'maxBytes'>, known: Validators) => Promise<FetchedDocument>;
+/** Asks for the document at a URL. It rejects only where our own machine lacks something. */
+export type FetchDocument = (url: string, known: Validators) => Promise<FetchedDocument>;
 
 /** For one document, redirects included, in milliseconds. */
 const DEADLINE_MS = 7000;
+const MAX_BODY_BYTES = 5 * 1024 * 1024;
 /** Validators are stored and sent back: a longer one is taken for none. In characters. */
 const MAX_VALIDATOR = 500;
 const MAX_REDIRECTS = 5;
@@ -31,15 +32,15 @@ const SENDS_AWAY = new Set([429, 503]);
 /** Makes the function that asks for documents, through the guard unless private networks are allowed (D-30). */
 export function createDocumentFetch(environment: { allowPrivateNetwork: boolean }): FetchDocument {
   const send = createHttpClient(environment);
-  return async ({ url, maxBytes }, known) => {
+  return async (url, known) => {
     const startedAtMs = performance.now();
     let hop = new URL(url);
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       const deadlineMs = Math.max(1, DEADLINE_MS - (performance.now() - startedAtMs));
-      const exchange = await send({ url: hop, method: 'GET', headers: headersFor(known), deadlineMs, bodyLimit: (status) => (status === 200 ? maxBytes : 0) });
+      const exchange = await send({ url: hop, method: 'GET', headers: headersFor(known), deadlineMs, bodyLimit: (status) => (status === 200 ? MAX_BODY_BYTES : 0) });
       if (exchange.outcome === 'failed') return failed('unreachable', `The status page could not be read: ${exchange.reason}`);
       const to = redirectTarget({ status: exchange.status, location: exchange.headers.location }, hop);
-      if (to === null) return readAnswer(exchange, maxBytes);
+      if (to === null) return readAnswer(exchange);
       if (hop.protocol === 'https:' && to.protocol === 'http:') return failed('unreachable', 'The status page redirects from https to http, which is not followed');
       hop = to;
     }
@@ -57,10 +58,10 @@ function headersFor({ etag, lastModified }: Validators): Record<string, string> 
   };
 }
 
-function readAnswer({ status, headers, body, truncated }: HttpAnswer, maxBytes: number): FetchedDocument {
+function readAnswer({ status, headers, body, truncated }: HttpAnswer): FetchedDocument {
   if (status === 304) return { outcome: 'unchanged' };
   if (status === 200) {
-    if (truncated) return failed('not_a_status_page', `The status page has more than ${maxBytes / 1024 / 1024} MiB`);
+    if (truncated) return failed('not_a_status_page', `The status page has more than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
     return { outcome: 'changed', body, etag: validator(headers.etag), lastModified: validator(headers['last-modified']) };
   }
   const isSilent = status >= 500 || SAYS_NOTHING.has(status);

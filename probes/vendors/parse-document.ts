@@ -1,4 +1,4 @@
-import { accepted, refused } from '../../core/parsed.ts';
+import { accepted } from '../../core/parsed.ts';
 import type { Parsed } from '../../core/parsed.ts';
 import type { VendorFormat, VendorDocument } from '../../core/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/vendor/snapshot.ts';
@@ -40,6 +40,25 @@ export function parseVendorDocument(body: Buffer, { format, component, maxKeptBy
     components: components.slice(0, MOST_COMPONENTS).map((one) => ({ ...one, id: plainName(one.id) })),
     events: events.slice(0, MOST_EVENTS).map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MOST_COMPONENTS).map(plainName) })),
   };
-  if (Buffer.byteLength(JSON.stringify(snapshot)) <= maxKeptBytes) return accepted(snapshot);
-  return refused(`its components and events take more than ${maxKeptBytes / 1024} KiB`);
+  return accepted(cutToSize(snapshot, maxKeptBytes));
+}
+
+/** A snapshot without the last of its components and events, as many as are too much. */
+function cutToSize(snapshot: VendorSnapshot, mostBytes: number): VendorSnapshot {
+  if (sizeOf(snapshot) <= mostBytes) return snapshot;
+  const events = cutList(snapshot.events, mostBytes / 4);
+  return { ...snapshot, events, components: cutList(snapshot.components, mostBytes - sizeOf({ ...snapshot, events, components: [] })) };
+}
+
+function cutList<Item>(items: readonly Item[], mostBytes: number): Item[] {
+  let left = mostBytes;
+  return items.filter((item) => {
+    // The comma between two of them.
+    left -= sizeOf(item) + 1;
+    return left >= 0;
+  });
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }

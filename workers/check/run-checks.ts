@@ -8,6 +8,7 @@ import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
 import { machineAheadMs } from '../../models/service-clock.ts';
+import { holdingBodies } from '../../net/body-budget.ts';
 import type { Probe } from '../../probes/index.ts';
 import type { Judge } from '../../probes/judging/judge.ts';
 import type { SelfCheck } from '../../probes/self-check.ts';
@@ -88,7 +89,7 @@ async function keepTick(check: DueCheck, { place, tick }: { place: SchedulePhase
 }
 
 async function runCheck(due: Due, dependencies: Omit<CheckerDependencies, 'listDueChecks'>): Promise<CheckedOutcome> {
-  const { startedAtMs, observation, judgement: measured } = await dependencies.gate.pass(() => measure(due.check, dependencies));
+  const { startedAtMs, observation, judgement: measured } = await dependencies.gate.pass(() => holdingBodies(() => measure(due.check, dependencies)));
   const { check, agentNo, dueAtMs, intervalSeconds } = due;
   const { selfCheck } = dependencies;
   const judgement = selfCheck === null ? measured : await selfCheck({ monitor: check.monitorNo, type: check.target.type }, measured);

@@ -5,6 +5,7 @@ import type { Judgement } from '../../core/verdict.ts';
 import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/service-clock.ts';
 import { openTrialTarget, sealTrialOutcome } from '../../models/trials.ts';
+import { holdingBodies } from '../../net/body-budget.ts';
 import type { TrialJob, TrialReturn } from '../../queues/payloads.ts';
 import type { CheckerDependencies } from './run-checks.ts';
 
@@ -25,7 +26,7 @@ export function createTrialRunner(dependencies: TrialDependencies): (job: TrialJ
   return async ({ trialId, tenantId, sealedTarget, untilMs }) => {
     if (now() >= untilMs) return null;
     const target = openTrialTarget(database, trialId, sealedTarget);
-    const outcome = await gate.pass(() => probeOnce({ target, account: tenantId ?? PREVIEWS }, dependencies));
+    const outcome = await gate.pass(() => holdingBodies(() => probeOnce({ target, account: tenantId ?? PREVIEWS }, dependencies)));
     return { sealedOutcome: sealTrialOutcome(database, trialId, outcome) };
   };
 }

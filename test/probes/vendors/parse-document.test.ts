@@ -7,7 +7,7 @@ const NOW = Date.parse('2026-09-23T12:00:00Z');
 
 function parse(format: VendorFormat, body: unknown, component?: string) {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return parseVendorDocument(bytes, { url: 'https://x.example/', format, minAgeMs: 1, maxBytes: 5_242_880, maxKeptBytes: 524_288, ...(component !== undefined && { component }) }, NOW);
+  return parseVendorDocument(bytes, { url: 'https://x.example/', format, minAgeMs: 1, maxKeptBytes: 524_288, ...(component !== undefined && { component }) }, NOW);
 }
 
 function read(format: VendorFormat, body: unknown, component?: string): VendorSnapshot {
@@ -239,4 +239,20 @@ test('a page cannot make us keep more than a bounded number of parts', (t) => {
   const snapshot = read('statuspage-summary', { ...STATUSPAGE, components });
   t.is(snapshot.components.length, 2000);
   t.is(snapshot.components[0]?.name.length, 200);
+});
+
+test('what is kept of a page has a size, however much it lists: the last components and events are left out', (t) => {
+  const ids = Array.from({ length: 2000 }, (_, no) => `component-${no}`);
+  const body = {
+    ...STATUSPAGE,
+    components: ids.map((id) => ({ id, name: 'n'.repeat(200), status: 'operational' })),
+    incidents: Array.from({ length: 50 }, (_, no) => ({ name: `Incident ${no}`, status: 'investigating', components: ids.map((id) => ({ id })) })),
+  };
+  for (const maxKeptBytes of [131_072, 524_288]) {
+    const parsed = parseVendorDocument(Buffer.from(JSON.stringify(body)), { url: 'https://x.example/', format: 'statuspage-summary', minAgeMs: 1, maxKeptBytes }, NOW);
+    if (!parsed.ok) throw new Error(parsed.message);
+    const bytes = Buffer.byteLength(JSON.stringify(parsed.value));
+    t.true(bytes <= maxKeptBytes && bytes > maxKeptBytes / 2, String(bytes));
+    t.is(parsed.value.components[0]?.id, 'component-0');
+  }
 });
