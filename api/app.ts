@@ -45,7 +45,8 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   const open = { '/healthz': getHealth, '/readyz': getReadinessHandler(dependencies), '/metrics': getMetricsHandler(dependencies), '/openapi.json': getDescription, [`${BASE_PATH}/openapi.json`]: getDescription };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
   app.use(PING_PATH, pingHandler(dependencies));
-  app.all(SLACK_RETURN_PATH, slackReturnHandler(dependencies));
+  const turns = createTurns(dependencies.rateLimitStore);
+  app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, turns }));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   app.use(AGENT_PATH, createAgentRouter(dependencies));
 
@@ -53,7 +54,7 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validation(description));
   const throttle = createThrottle(dependencies.rateLimitStore, noteShutAccount(dependencies));
-  app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), turns: createTurns(dependencies.rateLimitStore) }));
+  app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), turns }));
 
   mount(app);
   app.use(unknownRoute);

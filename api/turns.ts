@@ -3,30 +3,40 @@ import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import { ApiError } from './api-error.ts';
 import { createLimiter, type RateLimitStore } from './middleware/rate-limit.ts';
 
-/** Previews and own status pages count together: each contacts an address that the caller names. */
-const READS = { counter: 'read', points: 10, what: 'previews and reads of status pages that are not in the catalogue were made by this account' } as const;
+const MINUTE = 60;
+const DAY = 86_400;
 
-/** What costs more than a request, and who would feel it: the number a minute for each key, over all processes (D-315). */
+/** Previews and own status pages count together: each contacts an address that the caller names. */
+const READS = { counter: 'read', points: 10, seconds: MINUTE, what: 'previews and reads of status pages that are not in the catalogue were made by this account' } as const;
+
+/** What costs more than a request, and who would feel it: how many within a time for each key, over all processes (D-315). */
 const TURNS = {
   /** Of one monitor: each is a probe by all of its sources. */
-  check: { counter: 'check', points: 6, what: 'checks of this monitor were asked for' },
+  check: { counter: 'check', points: 6, seconds: MINUTE, what: 'checks of this monitor were asked for' },
+  /** Of one account, over all of its monitors. */
+  accountCheck: { counter: 'account-check', points: 120, seconds: MINUTE, what: 'checks of monitors of this account were asked for' },
   /** Of one account: a target that is given freely must not make this a scanner. */
   trial: READS,
   page: READS,
   /** Of one account: test deliveries of webhooks that are created or tested, and test messages to chats. */
-  test: { counter: 'test', points: 60, what: 'test deliveries were made by this account' },
+  test: { counter: 'test', points: 60, seconds: MINUTE, what: 'test deliveries were made by this account' },
   /** Of one channel. */
-  channelTest: { counter: 'channel-test', points: 10, what: 'test deliveries were made to this channel' },
+  channelTest: { counter: 'channel-test', points: 10, seconds: MINUTE, what: 'test deliveries were made to this channel' },
   /** Of one account: deliveries that are sent again one by one. */
-  redelivery: { counter: 'redelivery', points: 60, what: 'deliveries of this account were sent again' },
+  redelivery: { counter: 'redelivery', points: 60, seconds: MINUTE, what: 'deliveries of this account were sent again' },
   /** Of one channel: each is a statement over all that failed there. */
-  replay: { counter: 'replay', points: 6, what: 'replays of this channel were asked for' },
-} as const satisfies Record<string, { counter: string; points: number; what: string }>;
+  replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel were asked for' },
+  /** Of one link that connects Slack: each tries a code there. */
+  connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'tries to connect with this link were made' },
+  /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
+  token: { counter: 'token', points: 100, seconds: DAY, what: 'API tokens were made by this account' },
+  agent: { counter: 'agent', points: 100, seconds: DAY, what: 'agents were made by this account' },
+} as const satisfies Record<string, { counter: string; points: number; seconds: number; what: string }>;
 
 type Kind = keyof typeof TURNS;
 
 export type Turns = {
-  /** Lets a key have a turn; throws 429 where it had them all within the minute. */
+  /** Lets a key have a turn; throws 429 where it had them all within the time. */
   take: (kind: Kind, key: string) => Promise<void>;
   /** The same, but one turn is enough for whatever the key does with one thing within the minute. */
   takeFor: (thing: string, kind: Kind, key: string) => Promise<void>;
@@ -34,14 +44,14 @@ export type Turns = {
 
 /** Makes the turns of an installation. */
 export function createTurns(store: RateLimitStore): Turns {
-  const counters = new Map(Object.values(TURNS).map(({ counter, points }) => [counter, createLimiter(store, { points, duration: 60, keyPrefix: `spotcheck-${counter}` })]));
-  const things = createLimiter(store, { points: 1, duration: 60, keyPrefix: 'spotcheck-thing' });
+  const counters = new Map(Object.values(TURNS).map(({ counter, points, seconds }) => [counter, createLimiter(store, { points, duration: seconds, keyPrefix: `spotcheck-${counter}` })]));
+  const things = createLimiter(store, { points: 1, duration: MINUTE, keyPrefix: 'spotcheck-thing' });
   const take: Turns['take'] = async (kind, key) => {
-    const { counter, points, what } = TURNS[kind];
+    const { counter, points, seconds: within, what } = TURNS[kind];
     const refusal = await refusalOf(counters.get(counter), key);
     if (refusal === null) return;
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-    throw new ApiError(429, `${points} ${what} within a minute: wait ${seconds} s`, { 'Retry-After': String(seconds) });
+    throw new ApiError(429, `${points} ${what} within a ${within === DAY ? 'day' : 'minute'}: wait ${seconds} s`, { 'Retry-After': String(seconds) });
   };
   return {
     take,

@@ -21,6 +21,9 @@ const KEPT_SECONDS = 30 * 86_400;
 /** How many of an account may be open at a time. */
 export const MOST_INVITATIONS = 100;
 
+/** How many people an account can have. */
+export const MOST_MEMBERS = 1000;
+
 type InvitationRow = { id: string; email: string; role: Role; invited_by: string | null; created_at: number; expires_at: number };
 
 const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS invited_by, i.created_at, i.expires_at`;
@@ -38,9 +41,9 @@ export type NewInvitation = { id: string; tenantId: string; email: string; role:
 
 /**
  * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member` and nothing is stored for who
- * belongs to the account, `too_many` beside `MOST_INVITATIONS` others.
+ * belongs to the account, `too_many` beside `MOST_INVITATIONS` others, `full` where all of them taken up would make more than `MOST_MEMBERS`.
  */
-export async function createInvitation(database: Pick<Database, 'pool' | 'author'>, { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation): Promise<Invitation | 'member' | 'too_many'> {
+export async function createInvitation(database: Pick<Database, 'pool' | 'author'>, { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation): Promise<Invitation | 'member' | 'too_many' | 'full'> {
   const [email, now] = [given.email.toLowerCase(), Math.floor(nowMs / 1000)];
   return await inPoolTransaction(database, async (run) => {
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -49,6 +52,8 @@ export async function createInvitation(database: Pick<Database, 'pool' | 'author
     await run('DELETE FROM invitations WHERE tenant_id = $1 AND (expires_at <= $2 OR (email = $3 AND accepted_at IS NULL))', [tenantId, now - KEPT_SECONDS, email]);
     const [open] = await run<{ count: number }>('SELECT count(*) FROM invitations WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2', [tenantId, now]);
     if ((open?.count ?? 0) >= MOST_INVITATIONS) return 'too_many';
+    const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenantId]);
+    if ((people?.count ?? 0) + (open?.count ?? 0) >= MOST_MEMBERS) return 'full';
     const [row] = await run<InvitationRow>(
       `WITH i AS (INSERT INTO invitations (id, tenant_id, email, role, fingerprint, invited_by, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *)
        SELECT ${COLUMNS} FROM i LEFT JOIN users u ON u.id = i.invited_by`,

@@ -14,6 +14,7 @@ export function requestCheckHandler(dependencies: HandlerDependencies): RequestH
     const { tenantId } = callerOf(response);
     const id = idOf(request);
     await turns.take('check', `${tenantId} ${id}`);
+    await turns.take('accountCheck', tenantId);
     const nowMs = now();
     const asked = await requestCheck(database, { tenantId, id, nowMs });
     if (asked === null) throw notFound('monitor', id);

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { acceptInvitation, createInvitation, deleteInvitation, findOpenInvitation, generateInvitationToken, listInvitations, MOST_INVITATIONS } from '../../models/invitations.ts';
+import { acceptInvitation, createInvitation, deleteInvitation, findOpenInvitation, generateInvitationToken, listInvitations, MOST_INVITATIONS, MOST_MEMBERS } from '../../models/invitations.ts';
 import { hashPassword } from '../../models/password.ts';
 import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -32,6 +32,7 @@ export function createInvitationHandler({ database, makeId, now, config }: ApiDe
     const token = generateInvitationToken();
     const created = await createInvitation(database, { id: makeId('inv'), tenantId, email: requirePlainName('email', email), role, token, invitedBy: user.id, nowMs: now() });
     if (created === 'member') throw conflict(`${email} is a member of this account already`);
+    if (created === 'full') throw conflict(`an account can have at most ${MOST_MEMBERS} people, and with the invitations that are open this one has them all: remove one first`);
     if (created === 'too_many') throw conflict(`${MOST_INVITATIONS} invitations are open: take one back first`);
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ ...presentInvitation(created), url: `${config.publicUrl}/invitations/${token}` });

@@ -3,7 +3,7 @@ import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createAgentWithin, findAgent, rotateAgentToken } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { ApiError, badRequest, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { writeInstallCommand } from '../install-command.ts';
 import { requirePlainName } from '../plain-name.ts';
 import { callerOf, idOf } from '../request-context.ts';
@@ -12,10 +12,11 @@ import type { components } from '../schema.generated.ts';
 type AgentCreate = components['schemas']['AgentCreate'];
 
 /** `POST /agents` */
-export function createAgentHandler({ database, makeId, now, config }: ApiDependencies): RequestHandler {
+export function createAgentHandler({ database, makeId, now, config, turns }: HandlerDependencies): RequestHandler {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
     const { name, region = null } = request.body as AgentCreate;
+    await turns.take('agent', tenantId);
     const token = generateToken('spa');
     const { ownAgents } = PLAN_LIMITS[plan];
     const agent = await createAgentWithin(

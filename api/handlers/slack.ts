@@ -9,7 +9,7 @@ import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/a
 import { SLACK_RETURN_PATH } from '../../notifications/slack/connect-link.ts';
 import { openState } from '../../notifications/slack/state.ts';
 import { methodNotAllowed } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { sendPlainPage } from '../plain-page.ts';
 import { addressOf, contextOf } from '../request-context.ts';
 
@@ -39,7 +39,7 @@ const UNGRANTED = {
 } as const satisfies Record<Exclude<SlackAuthorization['outcome'], 'granted'>, { status: number; title: string; remedy: string }>;
 
 /** `GET /connect/slack`: where Slack sends people back to after they have chosen a channel there (D-55). Needs no token: the sealed state is proof enough. */
-export function slackReturnHandler(dependencies: ApiDependencies): RequestHandler {
+export function slackReturnHandler(dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'>): RequestHandler {
   const { config, logger } = dependencies;
   return async (request, response) => {
     contextOf(response).route = SLACK_RETURN_PATH;
@@ -54,8 +54,8 @@ export function slackReturnHandler(dependencies: ApiDependencies): RequestHandle
   };
 }
 
-async function comeBack({ query }: Request, dependencies: ApiDependencies & { address: string | null }): Promise<Told> {
-  const { database, now, makeId, authorizeSlack, address } = dependencies;
+async function comeBack({ query }: Request, dependencies: ApiDependencies & Pick<HandlerDependencies, 'turns'> & { address: string | null }): Promise<Told> {
+  const { database, now, makeId, authorizeSlack, address, turns } = dependencies;
   if (query['error'] !== undefined) return tell(query['error'] === 'access_denied' ? 'denied' : 'reported');
   const { code, state } = query;
   if (typeof code !== 'string' || code === '' || typeof state !== 'string') return tell('incomplete');
@@ -66,6 +66,7 @@ async function comeBack({ query }: Request, dependencies: ApiDependencies & { ad
   if (standing !== 'open') return tell(standing);
   if (authorizeSlack === null) return tell('noApp');
 
+  await turns.take('connect', fingerprint.toString('base64url'));
   // Our own code stays good until it connects something, so that a visit while Slack is away can be made again.
   const authorization = await authorizeSlack(code);
   if (authorization.outcome !== 'granted') return tellUngranted(authorization, dependencies);

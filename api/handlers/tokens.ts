@@ -3,7 +3,7 @@ import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createApiToken, generateToken, listRecentTokens, revokeTenantToken } from '../../models/api-tokens.ts';
 import type { TokenScope } from '../../models/records/accounts.ts';
 import { badRequest, notFound } from '../api-error.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { requirePlainName } from '../plain-name.ts';
 import { presentToken } from '../presenters/token.ts';
 import { callerOf, idOf } from '../request-context.ts';
@@ -21,12 +21,13 @@ export function listTokensHandler({ database, now }: ApiDependencies): RequestHa
 }
 
 /** `POST /tokens`: the only place beside the command line that shows a token. */
-export function createTokenHandler({ database, makeId, now }: ApiDependencies): RequestHandler {
+export function createTokenHandler({ database, makeId, now, turns }: HandlerDependencies): RequestHandler {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
     const { name, scopes, expires_at: expiresAt = null } = request.body as components['schemas']['TokenCreate'];
     const nowMs = now();
     if (expiresAt !== null && expiresAt <= nowMs / 1000) throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
+    await turns.take('token', tenantId);
     const token = generateToken('spk');
     const limit = PLAN_LIMITS[plan].tokens;
     const created = await createApiToken(database, { id: makeId('tok'), tenantId, name: requirePlainName('name', name), token, scopes: readScopes(scopes), expiresAt, nowMs }, limit);

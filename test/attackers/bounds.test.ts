@@ -1,0 +1,58 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import anyTest, { type TestFn } from 'ava';
+import { createPartitions } from '../../models/partitions.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { ACCOUNT_WALKERS } from './bounds/accounts.ts';
+import { TELLING_WALKERS } from './bounds/telling.ts';
+import { WATCHING_WALKERS } from './bounds/watching.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+const ROOT = new URL('../../', import.meta.url);
+const WALKERS = { ...ACCOUNT_WALKERS, ...WATCHING_WALKERS, ...TELLING_WALKERS };
+
+type Row = { bound: string; tables: string[]; cause: string; limit: string; files: string[] };
+
+/** The rows of the table in SECURITY.md. */
+function readRows(): Row[] {
+  const [, section = ''] = readFileSync(new URL('SECURITY.md', ROOT), 'utf8').split(/^## What has a bound$/m);
+  const [table = ''] = section.split(/^## /m);
+  const lines = table.split('\n').filter((line) => line.startsWith('| ')).slice(1);
+  const quoted = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+  return lines.map((line) => {
+    const [, bound = '', tables, cause = '', limit = '', files] = line.split('|').map((cell) => cell.trim());
+    return { bound, tables: quoted(tables), cause, limit, files: quoted(files) };
+  });
+}
+
+const ROWS = readRows();
+
+test('each row says a number and where it is enforced, and each has one walker', (t) => {
+  t.true(ROWS.length > 20);
+  t.deepEqual(ROWS.map(({ bound }) => bound).toSorted(), Object.keys(WALKERS).toSorted());
+  for (const { bound, cause, limit, files } of ROWS) {
+    t.regex(limit, /\d|one/, bound);
+    t.not(cause, '', bound);
+    t.true(files.length > 0, bound);
+    for (const file of files) t.true(existsSync(fileURLToPath(new URL(file, ROOT))), `${bound}: ${file}`);
+  }
+});
+
+test('every table of the database is in one row', async (t) => {
+  const { rows } = await t.context.api.database.pool.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
+  );
+  t.deepEqual(ROWS.flatMap(({ tables }) => tables).toSorted(), rows.map(({ name }) => name).toSorted());
+});
+
+for (const { bound } of ROWS) {
+  // What one account does must not be refused for another's sake either, but they share addresses and the budget of a process.
+  test.serial(`${bound}: the bound holds`, async (t) => {
+    await createPartitions(t.context.api.database, Date.now());
+    const walk = WALKERS[bound];
+    if (walk === undefined) throw new Error(`No walker tries ${bound}`);
+    await walk(t);
+  });
+}

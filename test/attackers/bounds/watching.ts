@@ -1,0 +1,142 @@
+import { createEvaluator } from '../../../workers/evaluate.ts';
+import { bodyBudget, OutOfBodyMemory } from '../../../net/body-budget.ts';
+import { createHttpClient } from '../../../net/http-client.ts';
+import { claimDomain } from '../../../models/domains.ts';
+import { createVendorDocumentStore } from '../../../models/vendor-pages.ts';
+import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';
+import { listVendorDocuments } from '../../../core/vendor/document.ts';
+import { findVendorPage } from '../../../core/vendor/page.ts';
+import { agentCaller } from '../../api/agent-caller.ts';
+import type { Account, ApiServer } from '../../api/api-server.ts';
+import { startHttpServer } from '../../helpers/http-server.ts';
+import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';
+
+const monitors: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account('free');
+  t.deepEqual(await statusesOf(21, () => owner('POST', '/v1/monitors', { name: 'x' })), thenRefused(20, 201, 400));
+  const [{ id } = { id: '' }] = (await owner('GET', '/v1/monitors?limit=1')).json['monitors'] as { id: string }[];
+  const big = { assertions: Array.from({ length: 40 }, () => ({ source: 'text_body', op: 'contains', value: 'x'.repeat(5000) })) };
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { check_spec: big })).status, 400);
+  t.true(await numberOf(api, 'SELECT max(length(check_spec::text)) FROM monitors WHERE tenant_id = $1', [tenantId]) < 131_072);
+  const sources = (name: string) => owner('POST', '/v1/monitors', { name, target: 'https://shop.example/', agent_sources: Array.from({ length: 65 }, () => 'agt_x') });
+  await owner('DELETE', `/v1/monitors/${id}`);
+  t.is((await sources('too many')).status, 400);
+  t.true(await numberOf(api, 'SELECT count(*) FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE m.tenant_id = $1', [tenantId]) <= 20 * 3);
+};
+
+/** An http monitor with the numbers that results go by. */
+export async function watched(api: ApiServer, { owner }: Account) {
+  const [agent] = (await owner('GET', '/v1/agents')).json['agents'] as { id: string }[];
+  const id = await made(owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/', down_after_failures: 1, agent_sources: [agent?.id] }));
+  const { rows } = await api.database.pool.query<{ no: number; agent_no: number; version: number }>(
+    'SELECT m.no, s.agent_no, m.checks_version AS version FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no WHERE m.id = $1 ORDER BY 2 LIMIT 1',
+    [id],
+  );
+  const { no = 0, agent_no: agentNo = 0, version = 1 } = rows[0] ?? {};
+  // After the monitor was made: what is older says nothing of it.
+  const startMs = Date.now() + 1000;
+  const evaluate = async (second: number, verdict: 'up' | 'down') => {
+    const dueAtMs = startMs + second * 1000;
+    const result = { monitorNo: no, agentNo, checksVersion: version, dueAtMs, finishedAtMs: dueAtMs, verdict, cause: verdict === 'up' ? null : 'timeout', reason: verdict === 'up' ? null : 'Timed out', latencyMs: 1, httpStatus: null, phases: null, answer: null } as const;
+    await createEvaluator({ database: api.database, now: () => dueAtMs + 100, newId: api.makeId, publicUrl: api.url })([result]);
+  };
+  return { id, no, startMs, evaluate };
+}
+
+const results: Walker = async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const agent = await agentCaller(api, account);
+  const result = { monitorId: 'mon_x', startedAt: 1, verdict: 'up' };
+  t.is((await agent.post('ingest', { results: Array.from({ length: 1001 }, () => result) })).status, 400);
+  t.is((await agent.post('ingest', { results: [], padding: 'x'.repeat(1_048_576) })).status, 413);
+  const { no, evaluate } = await watched(api, account);
+  for (let turn = 0; turn < 5; turn += 1) await evaluate(1, 'up');
+  t.is(await numberOf(api, 'SELECT count(*) FROM check_results WHERE monitor_no = $1', [no]), 1);
+};
+
+const changes: Walker = async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, evaluate } = await watched(api, account);
+  for (let second = 1; second <= 10; second += 1) await evaluate(second, 'down');
+  for (let turn = 0; turn < 3; turn += 1) await account.owner('POST', `/v1/monitors/${id}/pause`);
+  t.is(await numberOf(api, 'SELECT count(*) FROM transitions WHERE monitor_id = $1', [id]), 2);
+  t.is(await numberOf(api, 'SELECT count(*) FROM incidents WHERE monitor_id = $1', [id]), 1);
+};
+
+const notes: Walker = async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, evaluate } = await watched(api, account);
+  await evaluate(1, 'down');
+  const [{ id: incident } = { id: '' }] = (await account.owner('GET', `/v1/monitors/${id}/incidents`)).json['incidents'] as { id: string }[];
+  await api.database.pool.query(`INSERT INTO incident_notes (id, incident_id, author, text, created_at) SELECT 'note_' || $1 || n, $1, 'x', 'x', 0 FROM generate_series(1, 499) n`, [incident]);
+  const write = (text: string) => account.owner('POST', `/v1/incidents/${incident}/notes`, { text });
+  t.is((await write('x'.repeat(4001))).status, 400);
+  t.deepEqual((await statusesOf(2, (no) => write(`n${no}`))), [201, 409]);
+};
+
+const PAGE = findVendorPage('https://status.bounds.example');
+
+const statusPages: Walker = async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const [document] = PAGE === null ? [] : listVendorDocuments(PAGE, []).flat();
+  if (document === undefined) throw new Error('The page has no document');
+  const components = Array.from({ length: 2000 }, (_, no) => ({ id: `c${no}`, name: 'n'.repeat(200), status: 'operational' }));
+  const parsed = parseVendorDocument(Buffer.from(JSON.stringify({ status: { indicator: 'none' }, components })), document, Date.now());
+  if (!parsed.ok) throw new Error(parsed.message);
+  const store = createVendorDocumentStore(api.database);
+  for (let no = 0; no < 40; no += 1) {
+    const [url, nowMs] = [`https://${tenantId}.example/${no}`, Date.now() + no];
+    await store.claim(url, { nowMs, untilMs: nowMs + 10, askedBeforeMs: nowMs, tenantId });
+    await store.save({ url, snapshot: parsed.value, etag: null, lastModified: null, fetchedAtMs: nowMs, askedAtMs: nowMs, latencyMs: 1, failure: null, failures: 0, retryAtMs: null });
+  }
+  t.is(await numberOf(api, 'SELECT count(*) FROM vendor_pages WHERE looker_id = $1', [tenantId]), 12);
+  t.true(await numberOf(api, 'SELECT sum(length(snapshot::text)) FROM vendor_pages WHERE looker_id = $1', [tenantId]) <= 12 * 2 * 131_072);
+};
+
+const checksAskedFor: Walker = async (t) => {
+  const { owner } = await t.context.api.account();
+  const ids: string[] = [];
+  for (let no = 0; no < 21; no += 1) ids.push(await made(owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' })));
+  const ask = (id: string | undefined) => owner('POST', `/v1/monitors/${id}/check`);
+  t.deepEqual(await statusesOf(7, () => ask(ids[0])), thenRefused(6, 202, 429));
+  for (const id of ids.slice(1, 20)) t.deepEqual(await statusesOf(6, () => ask(id)), thenRefused(5, 202, 202));
+  t.is((await ask(ids[20])).status, 429);
+};
+
+const MIB = 1024 * 1024;
+
+const probes: Walker = async (t) => {
+  const { port } = await startHttpServer(t, (_request, response) => void response.writeHead(200).write(Buffer.alloc(MIB - 1, 'x')));
+  const send = createHttpClient({ allowPrivateNetwork: true });
+  const ask = () => send({ url: new URL(`http://127.0.0.1:${port}/`), method: 'GET', headers: {}, deadlineMs: 60_000, bodyLimit: () => MIB }).then(({ outcome }) => outcome, (error: unknown) => error);
+  t.true((await Promise.race(Array.from({ length: 160 }, ask))) instanceof OutOfBodyMemory);
+  t.true(bodyBudget.heldBytes() <= 128 * MIB);
+};
+
+const domains: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const name = `${tenantId.replace('_', '-')}.com`;
+  for (let no = 0; no < 3; no += 1) await made(owner('POST', '/v1/monitors', { name: 'x', type: 'domain', target: name }));
+  const nowMs = Date.now();
+  const claims = await Promise.all(Array.from({ length: 20 }, () => claimDomain(api.database, name, { nowMs, untilMs: nowMs + 60_000 })));
+  t.is(claims.filter(Boolean).length, 1);
+  t.is(await numberOf(api, 'SELECT count(*) FROM domains WHERE name = $1', [name]), 1);
+};
+
+/** The walkers of what is watched. */
+export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
+  monitors,
+  results,
+  'changes of state': changes,
+  notes,
+  'status pages': statusPages,
+  'checks asked for': checksAskedFor,
+  probes,
+  domains,
+};
