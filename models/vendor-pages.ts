@@ -3,7 +3,7 @@ import type { VendorSnapshot } from '../core/vendor/snapshot.ts';
 import type { Database } from './database.ts';
 
 /** Documents of pages that nobody watches, of one tenant: more than a minute's reads. */
-export const MOST_LOOKS = 12;
+export const MOST_UNWATCHED = 12;
 
 type PageRow = {
   url: string;
@@ -49,8 +49,8 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
     },
     async claim(url, { nowMs, untilMs, askedBeforeMs, tenantId = null }) {
       const { rowCount } = await database.pool.query(
-        `INSERT INTO vendor_pages (url, claimed_until, looker_id) VALUES ($1, $3, $5)
-         ON CONFLICT (url) DO UPDATE SET claimed_until = $3, looker_id = CASE WHEN $5::text IS NOT NULL THEN vendor_pages.looker_id END
+        `INSERT INTO vendor_pages (url, claimed_until, reader_tenant_id) VALUES ($1, $3, $5)
+         ON CONFLICT (url) DO UPDATE SET claimed_until = $3, reader_tenant_id = CASE WHEN $5::text IS NOT NULL THEN vendor_pages.reader_tenant_id END
            WHERE coalesce(vendor_pages.claimed_until, 0) <= $2 AND coalesce(vendor_pages.asked_at, 0) <= $4 AND coalesce(vendor_pages.retry_at, 0) <= $2`,
         [url, nowMs, untilMs, askedBeforeMs, tenantId],
       );
@@ -74,26 +74,26 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
           record.retryAtMs,
         ],
       );
-      await dropOldestLooks(database, record.url, record.askedAtMs);
+      await deleteOldestUnwatched(database, record.url, record.askedAtMs);
     },
   };
 }
 
-/** Of the looks of the tenant that the page at `url` counts for, if any, the newest are kept. Those under way stay. */
-async function dropOldestLooks(database: Database, url: string, nowMs: number): Promise<void> {
+/** Deletes all but the newest unwatched pages of the tenant that the page at `url` counts for, if any. Those that are being read stay. */
+async function deleteOldestUnwatched(database: Database, url: string, nowMs: number): Promise<void> {
   await database.pool.query(
     `DELETE FROM vendor_pages WHERE url IN (
-       SELECT url FROM vendor_pages WHERE looker_id = (SELECT looker_id FROM vendor_pages WHERE url = $1) AND coalesce(claimed_until, 0) <= $2
-       ORDER BY asked_at DESC NULLS LAST OFFSET ${MOST_LOOKS})`,
+       SELECT url FROM vendor_pages WHERE reader_tenant_id = (SELECT reader_tenant_id FROM vendor_pages WHERE url = $1) AND coalesce(claimed_until, 0) <= $2
+       ORDER BY asked_at DESC NULLS LAST OFFSET ${MOST_UNWATCHED})`,
     [url, nowMs],
   );
 }
 
-/** Deletes what nobody has asked for since `beforeMs`, and what was only looked at since `looksBeforeMs`; returns how many rows that were. */
-export async function deleteUnusedVendorPages(database: Database, beforeMs: number, looksBeforeMs: number): Promise<number> {
+/** Deletes what nobody has asked for since `beforeMs`, and of unwatched pages what nobody has asked for since `unwatchedBeforeMs`; returns how many rows that were. */
+export async function deleteUnusedVendorPages(database: Database, beforeMs: number, unwatchedBeforeMs: number): Promise<number> {
   const { rowCount } = await database.pool.query(
-    'DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < CASE WHEN looker_id IS NULL THEN $1::bigint ELSE $2::bigint END',
-    [beforeMs, looksBeforeMs],
+    'DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < CASE WHEN reader_tenant_id IS NULL THEN $1::bigint ELSE $2::bigint END',
+    [beforeMs, unwatchedBeforeMs],
   );
   return rowCount ?? 0;
 }

@@ -50,8 +50,8 @@ export type VendorReading =
 export type VendorDocumentStore = {
   find(url: string): Promise<VendorDocumentRecord | null>;
   /**
-   * Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since `askedBeforeMs`. What a `tenantId` asks for
-   * only to look at it counts for that tenant, until a check asks for it.
+   * Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since `askedBeforeMs`. A page that a
+   * `tenantId` reads for a request of the API counts for that tenant, until a check reads it.
    */
   claim(url: string, claim: { nowMs: number; untilMs: number; askedBeforeMs: number; tenantId?: string | undefined }): Promise<boolean>;
   /** Stores the outcome of an attempt and ends the claim. */

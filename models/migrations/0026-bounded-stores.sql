@@ -1,5 +1,5 @@
--- Whose look a page that nobody watches counts for: a tenant keeps few of them, and for an hour.
-ALTER TABLE vendor_pages ADD COLUMN looker_id text;
+-- The tenant that a page counts for which no monitor watches: few of them are kept, for an hour.
+ALTER TABLE vendor_pages ADD COLUMN reader_tenant_id text;
 
 -- Until when (Unix milliseconds) the deliveries of a tenant or a monitor use up what they may have at a steady rate. Losing it costs a burst.
 CREATE UNLOGGED TABLE delivery_rates (

@@ -6,7 +6,7 @@ import type { FetchDocument } from './fetch-document.ts';
 
 export type DocumentReaderOptions = { store: VendorDocumentStore; fetchDocument: FetchDocument; parseDocument: DocumentParser; now: () => number };
 
-/** Brings a document up to date where it is due, and returns what is known of it then. Read for a tenant's look alone, it is remembered for nobody else. */
+/** Brings a document up to date where it is due, and returns what is known of it then. Read for a request of the tenant's, it is not cached in this process. */
 export type ReadDocument = (document: VendorDocument, tenantId?: string) => Promise<VendorDocumentRecord>;
 
 /** A claim outlasts the fetch's deadline: another process takes over only from one that died. In milliseconds. */

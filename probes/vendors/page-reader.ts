@@ -5,7 +5,7 @@ import { createDocumentParser } from './document-parser.ts';
 import { createDocumentReader } from './document-reader.ts';
 import { createDocumentFetch } from './fetch-document.ts';
 
-/** Reads what a vendor's page says; `components` are those that somebody watches, `tenantId` is who only looks. Rejects only where the store does. */
+/** Reads what a vendor's page says; `components` are those that somebody watches, `tenantId` is whose request of the API it is read for, absent for checks. Rejects only where the store does. */
 export type VendorPageReader = (page: VendorPage, components: readonly string[], tenantId?: string) => Promise<VendorReading>;
 
 export type PageReaderOptions = { store: VendorDocumentStore; allowPrivateNetwork: boolean; now: () => number };
@@ -18,11 +18,11 @@ export function createVendorPageReader({ store, allowPrivateNetwork, now }: Page
   return async (page, components, tenantId) => {
     const [first = [], ...standIns] = listVendorDocuments(page, components);
     // What the catalogue names is of use to everybody.
-    const looker = page.isInCatalogue ? undefined : tenantId;
-    const reading = await readGroup(first, looker);
+    const readerTenantId = page.isInCatalogue ? undefined : tenantId;
+    const reading = await readGroup(first, readerTenantId);
     if (reading.outcome === 'read') return reading;
     for (const group of standIns) {
-      const instead = await readGroup(group, looker);
+      const instead = await readGroup(group, readerTenantId);
       if (instead.outcome === 'read') return instead;
     }
     return reading;

@@ -4,14 +4,14 @@ import anyTest, { type TestFn } from 'ava';
 import { createPartitions } from '../../models/partitions.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { ACCOUNT_WALKERS } from './bounds/accounts.ts';
-import { TELLING_WALKERS } from './bounds/telling.ts';
+import { NOTIFYING_WALKERS } from './bounds/notifying.ts';
 import { WATCHING_WALKERS } from './bounds/watching.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 const ROOT = new URL('../../', import.meta.url);
-const WALKERS = { ...ACCOUNT_WALKERS, ...WATCHING_WALKERS, ...TELLING_WALKERS };
+const WALKERS = { ...ACCOUNT_WALKERS, ...WATCHING_WALKERS, ...NOTIFYING_WALKERS };
 
 type Row = { bound: string; tables: string[]; cause: string; limit: string; files: string[] };
 

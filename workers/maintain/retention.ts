@@ -23,8 +23,8 @@ const KEEP_DOMAINS_DAYS = 30;
 /** A vendor's page that nobody has asked for so long is forgotten, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
-/** One that was only looked at, by somebody who wrote a monitor or thought of it, goes sooner, in milliseconds. */
-const KEEP_LOOKS_MS = 3_600_000;
+/** One that no monitor watches, read for a request of the API alone, goes sooner, in milliseconds. */
+const KEEP_UNWATCHED_MS = 3_600_000;
 
 /** Pings of deleted heartbeats that go at a time. */
 const MOST_PINGS = 500_000;
@@ -42,7 +42,7 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     registryTurns: await deleteOldTurns(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
     telegramUpdates: await deleteOldUpdates(database, now()),
-    vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000, now() - KEEP_LOOKS_MS),
+    vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000, now() - KEEP_UNWATCHED_MS),
     sessions: await deleteOverSessions(database, now()),
     invitations: await deletePastInvitations(database, now()),
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * 86_400_000),

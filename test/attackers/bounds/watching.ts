@@ -94,8 +94,8 @@ const statusPages: Walker = async (t) => {
     await store.claim(url, { nowMs, untilMs: nowMs + 10, askedBeforeMs: nowMs, tenantId });
     await store.save({ url, snapshot: parsed.value, etag: null, lastModified: null, fetchedAtMs: nowMs, askedAtMs: nowMs, latencyMs: 1, failure: null, failures: 0, retryAtMs: null });
   }
-  t.is(await numberOf(api, 'SELECT count(*) FROM vendor_pages WHERE looker_id = $1', [tenantId]), 12);
-  t.true(await numberOf(api, 'SELECT sum(length(snapshot::text)) FROM vendor_pages WHERE looker_id = $1', [tenantId]) <= 12 * 2 * 131_072);
+  t.is(await numberOf(api, 'SELECT count(*) FROM vendor_pages WHERE reader_tenant_id = $1', [tenantId]), 12);
+  t.true(await numberOf(api, 'SELECT sum(length(snapshot::text)) FROM vendor_pages WHERE reader_tenant_id = $1', [tenantId]) <= 12 * 2 * 131_072);
 };
 
 const checksAskedFor: Walker = async (t) => {

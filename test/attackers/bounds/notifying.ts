@@ -140,8 +140,8 @@ const ours: Walker = async (t) => {
   t.deepEqual(await rows(), before);
 };
 
-/** The walkers of what comes in from outside, and of what is told. */
-export const TELLING_WALKERS: Readonly<Record<string, Walker>> = {
+/** The walkers of what comes in from outside, and of what is sent. */
+export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   pings,
   'unknown tokens of pings': unknownTokens,
   channels,
