@@ -55,7 +55,7 @@ function listAttacks(document: Document, { victim, attacker }: { victim: Furnish
 
 async function sendAs({ url, database }: ApiServer, furnished: Furnished, { token, request }: { token: DescribedOperation['token']; request: PlacedRequest }): Promise<Answer> {
   // Trials and checks have few turns a minute: here each of them is to be looked at.
-  await database.pool.query(`DELETE FROM rate_limits WHERE key LIKE 'spotcheck-trial:%' OR key LIKE 'spotcheck-check:%'`);
+  await database.pool.query(`DELETE FROM rate_limits WHERE key ~ '^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent):'`);
   return await send(`${url}${request.path}`, { method: request.method, body: request.body, headers: headersOf(furnished, token) });
 }
 
