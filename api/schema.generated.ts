@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 f0ada8ce28230e01cd3b6131d279b6d9eacfa0a76acc41b8ef0b393011e7bad7
+// openapi.yaml sha256 bbd89b08ebb422742529d0d6ba13647e2640f97e4aa03b20e9ec92b306849768
 
 export type paths = {
     "/monitors": {
@@ -343,7 +343,8 @@ export type paths = {
          * @description An extension. Probes once what a creation with `monitor` would watch, or, with `monitor_id`, what a PATCH with `monitor` would make of that monitor (without
          *     `monitor`: the monitor as it is), and answers what was seen. `monitor` is read as a creation or a PATCH is, with the same 400s; only its name may be
          *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own), for domain, dns and vendor the
-         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each person or token. Needs the `write` scope.
+         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each account,
+         *     reads of status pages that are not in the catalogue included. Needs the `write` scope.
          *
          */
         post: operations["tryMonitor"];
@@ -384,7 +385,7 @@ export type paths = {
          * List what a vendor's status page lists
          * @description An extension. What a vendor monitor with this `target` could watch, each with its present state. The page is read by a worker, 8 seconds at most, unless it
          *     was within the last minute. A page that cannot be read, or is none, is no error: `failure` says why, and there are no components. AWS lists only what is in trouble, Azure
-         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each person or token.
+         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each account, previews included.
          *
          */
         get: operations["listVendorComponents"];
@@ -1380,7 +1381,9 @@ export type paths = {
         put?: never;
         /**
          * Report in, with output
-         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type; a longer one is no error.
+         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type, and its first line alone once there were 64 KiB within an hour; a longer
+         *     one is no error. Of pings that come far more often than the interval asks for, not each is kept; all count.
+         *
          */
         post: operations["pingHeartbeatWithBody"];
         delete?: never;
@@ -2411,6 +2414,10 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
+            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
+             *     told of. The newest is sent. Absent where there were none.
+             *      */
+            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -2432,6 +2439,10 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
+            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
+             *     told of. The newest is sent. Absent where there were none.
+             *      */
+            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -3554,6 +3565,19 @@ export type components = {
         /** @description No monitor has this token, or the path is none of those above. */
         UnknownHeartbeat: {
             headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The heartbeat reports more changes than are kept, so that the ping counts as a sign of life alone; or too many pings with tokens that no heartbeat has came
+         *     from this address.
+         *      */
+        TooManyPings: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -6100,6 +6124,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6119,6 +6144,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6138,6 +6164,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6158,6 +6185,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6180,6 +6208,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
