@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 bbd89b08ebb422742529d0d6ba13647e2640f97e4aa03b20e9ec92b306849768
+// openapi.yaml sha256 3ddd629b1e99cffbf1a0df7a70d402c8e7868b7655a981eb19289eeb44a65b3d
 
 export type paths = {
     "/monitors": {
@@ -42,7 +42,8 @@ export type paths = {
          * Read one monitor
          * @description The monitor with `check_spec` and `agent_sources`. Secret values are left out: names of secret headers, the kind of credentials and flags remain.
          *     The `check_spec` can be sent back in a PATCH; its read-only parts are ignored there, and credentials stay. To keep the other secrets too add
-         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared. Where a body or payload is secret, the flag that
+         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared. Secrets are kept only while scheme, host and port of the
+         *     target (and a `Host` header, where one is sent) stay; otherwise a 400 asks for them again. Where a body or payload is secret, the flag that
          *     says so (`bodySecret`, `payloadSecret`) goes back with `preserveBody` or `preservePayload`, or with a new text.
          *
          */
@@ -342,9 +343,9 @@ export type paths = {
          * Try a monitor before it is saved
          * @description An extension. Probes once what a creation with `monitor` would watch, or, with `monitor_id`, what a PATCH with `monitor` would make of that monitor (without
          *     `monitor`: the monitor as it is), and answers what was seen. `monitor` is read as a creation or a PATCH is, with the same 400s; only its name may be
-         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own), for domain, dns and vendor the
-         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each account,
-         *     reads of status pages that are not in the catalogue included. Needs the `write` scope.
+         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own, and a 400 where
+         *     stored secrets would go to one that the monitor does not have), for domain, dns and vendor the
+         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each person or token. Needs the `write` scope.
          *
          */
         post: operations["tryMonitor"];
@@ -385,7 +386,7 @@ export type paths = {
          * List what a vendor's status page lists
          * @description An extension. What a vendor monitor with this `target` could watch, each with its present state. The page is read by a worker, 8 seconds at most, unless it
          *     was within the last minute. A page that cannot be read, or is none, is no error: `failure` says why, and there are no components. AWS lists only what is in trouble, Azure
-         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each account, previews included.
+         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each person or token.
          *
          */
         get: operations["listVendorComponents"];
@@ -1381,9 +1382,7 @@ export type paths = {
         put?: never;
         /**
          * Report in, with output
-         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type, and its first line alone once there were 64 KiB within an hour; a longer
-         *     one is no error. Of pings that come far more often than the interval asks for, not each is kept; all count.
-         *
+         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type; a longer one is no error.
          */
         post: operations["pingHeartbeatWithBody"];
         delete?: never;
@@ -2079,7 +2078,8 @@ export type components = {
         SlaTarget: number | null;
         /** @description Heartbeat only. Seconds that a ping may be late; when omitted at creation 60 or a fifth of the interval, whichever is more. */
         GraceSeconds: number;
-        /** @description Ids of the agents that probe (http, tcp, icmp and udp only). Omitted at creation, or `[]`: up to three shared agents.
+        /** @description Ids of the agents that probe (http, tcp, icmp and udp only). Omitted or `[]`, at creation: up to three shared agents; in a PATCH: those that are
+         *     stored stay.
          *      */
         AgentSources: string[];
         /** @description Domain: days of warning before the domain expires, 1 to 3650, 30 when omitted at creation. Http: 1 or more turns on the warning about domain and
@@ -2178,7 +2178,7 @@ export type components = {
             headers?: components["schemas"]["HeaderMap"];
             /** @description Headers whose values are stored encrypted. `{}` clears them. */
             secretHeaders?: components["schemas"]["HeaderMap"];
-            /** @description Keeps the stored secret headers; those in `secretHeaders` are added or replaced. */
+            /** @description Keeps the stored secret headers while scheme, host and port of the target stay; those in `secretHeaders` are added or replaced. */
             preserveSecretHeaders?: boolean;
             /** @description An extension. With `preserveSecretHeaders`, names of stored ones that are not kept, in any case; others are ignored. */
             removeSecretHeaders?: string[];
@@ -2189,7 +2189,7 @@ export type components = {
             body?: string;
             /** @description Stores `body` encrypted. */
             bodySecret?: boolean;
-            /** @description With `bodySecret` true keeps the stored secret body. */
+            /** @description With `bodySecret` true keeps the stored secret body while scheme, host and port of the target stay. */
             preserveBody?: boolean;
             contentType?: string;
         };
@@ -2209,7 +2209,8 @@ export type components = {
         };
         /** @enum {string} */
         AuthType: "bearer" | "basic";
-        /** @description Credentials: `token` for bearer, `username` and `password` for basic. `type` alone keeps what is stored.
+        /** @description Credentials: `token` for bearer, `username` and `password` for basic. `type` alone keeps what is stored
+         *     while scheme, host and port of the target stay.
          *      */
         AuthInput: {
             type: components["schemas"]["AuthType"];
@@ -2262,7 +2263,7 @@ export type components = {
             expectMode?: components["schemas"]["ExpectMode"];
             /** @description Stores `payload` encrypted. */
             payloadSecret?: boolean;
-            /** @description With `payloadSecret` true keeps the stored secret payload. */
+            /** @description With `payloadSecret` true keeps the stored secret payload while host and port of the target stay. */
             preservePayload?: boolean;
         };
         Transport: {
@@ -2414,10 +2415,6 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
-            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
-             *     told of. The newest is sent. Absent where there were none.
-             *      */
-            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -2439,10 +2436,6 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
-            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
-             *     told of. The newest is sent. Absent where there were none.
-             *      */
-            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -3565,19 +3558,6 @@ export type components = {
         /** @description No monitor has this token, or the path is none of those above. */
         UnknownHeartbeat: {
             headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The heartbeat reports more changes than are kept, so that the ping counts as a sign of life alone; or too many pings with tokens that no heartbeat has came
-         *     from this address.
-         *      */
-        TooManyPings: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -6124,7 +6104,6 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6144,7 +6123,6 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6164,7 +6142,6 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6185,7 +6162,6 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6208,7 +6184,6 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

@@ -34,7 +34,9 @@ export async function readTrial(surroundings: Surroundings, caller: Caller, body
   requireProbed(settings.type);
   if (!isScheduled({ ...settings, enabled: true })) throw badRequest('target is required: without one there is nothing to be tried');
   const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
-  const region = isAgentChecked(type) ? await chooseRegion(surroundings, { caller, agentSources, wanted: body.region }) : SERVICE_REGION;
+  const hasKeptSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
+  const wanted: Wanted = { caller, agentSources, wanted: body.region, hasKeptSecrets };
+  const region = isAgentChecked(type) ? await chooseRegion(surroundings, wanted) : SERVICE_REGION;
   if (region === SERVICE_REGION && body.region !== undefined) throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
   return { region, target: { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec, secrets, isShown: true } };
 }
@@ -58,12 +60,16 @@ function requireProbed(type: MonitorType): void {
   if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to be tried');
 }
 
-type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined };
+/** What a region is chosen by: the sources of the draft, the region that was asked for, and whether stored secrets go there. */
+type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined; hasKeptSecrets: boolean };
 
 /** The region that was asked for, or else that of one of the draft's sources; only shared agents take trials. */
-async function chooseRegion({ database, now }: Surroundings, { caller, agentSources, wanted }: Wanted): Promise<string> {
+async function chooseRegion({ database, now }: Surroundings, { caller, agentSources, wanted, hasKeptSecrets }: Wanted): Promise<string> {
   const shared = await listAgents(database, { tenantId: caller.tenantId, filter: { kind: 'first_party' } });
   const atWork = shared.filter(({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now() / 1000 - AT_WORK_SECONDS);
+  if (wanted === undefined && hasKeptSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
+    throw badRequest('region is required: no shared agent checks this monitor, and its stored secrets go to one only where the request names it');
+  }
   const regions = shared.flatMap(({ region }) => region ?? []);
   if (wanted !== undefined && !regions.includes(wanted)) throw badRequest(`region must be one of ${regions.join(', ') || '(there are none yet)'}, got ${JSON.stringify(wanted)}`);
   const chosen = wanted === undefined ? (atWork.find(({ id }) => agentSources.includes(id)) ?? atWork[0]) : atWork.find(({ region }) => region === wanted);

@@ -29,6 +29,17 @@ export function parseTarget(type: MonitorType, target: string): Parsed<string> {
   return fits(target) ? accepted(target) : refused(`target must be ${expected} for ${type} monitors, got ${JSON.stringify(target)}`);
 }
 
+/**
+ * Names where a check of a target sends its secrets: scheme, host and port in one form, so that what differs only in
+ * its spelling is the same (D-69). Null for types that send no secrets, and where there is no target.
+ */
+export function originOf(type: MonitorType, target: string): string | null {
+  if (type === 'http') return URL.parse(target)?.origin ?? null;
+  const { host, port } = HOST_AND_PORT.exec(target)?.groups ?? {};
+  if ((type !== 'tcp' && type !== 'udp') || host === undefined) return null;
+  return `${type}://${canonicalIpv6(host.replaceAll(/[[\]]/g, '')) ?? host.toLowerCase()}:${Number(port)}`;
+}
+
 /** What becomes of a user name and password in a target that may be a URL: every reader of the monitor sees targets (D-17). */
 const CREDENTIALS: Readonly<Partial<Record<MonitorType, string>>> = {
   http: 'they belong into check_spec.request.auth, where they are stored encrypted',

@@ -70,8 +70,7 @@ export async function updateMonitor(
       ...change.settings,
       sealedSecrets: sealSecrets(database, key.id, change.secrets),
       checksVersion,
-      // None are left to whom asked for the default ones while there were none.
-      awaitsSources: isAgentChecked(current.type) && change.agentIds.length === 0 && (row.awaitsSources || agentIds.length > 0),
+      awaitsSources: change.agentIds.length === 0 && row.awaitsSources,
       updatedAt: Math.floor(key.nowMs / 1000),
     });
     const monitor = monitorOf(changed);

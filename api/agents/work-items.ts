@@ -28,11 +28,17 @@ async function makeItem(work: AssignedWork, { agentId, publicKey, withheld }: Re
   const { monitorId, sealedSecrets, settings } = work;
   const item = workItemOf(work, agentId);
   if (item === null || sealedSecrets === null) return item;
-  if (withheld !== null || publicKey === null) return { ...item, secretsWithheld: withheld ?? 'no_key' };
+  if (withheld !== null || publicKey === null) return { ...withoutAuth(item), secretsWithheld: withheld ?? 'no_key' };
   const opened = open({ monitorId, sealedSecrets });
   const secrets = opened && workSecretsOf(opened, settings.checkSpec.transport);
   if (secrets === null) return null;
   // Sealing hundreds takes a while, and others are waiting.
   await setImmediate();
   return { ...item, sealedSecrets: await sealTo(publicKey, JSON.stringify(secrets)) };
+}
+
+/** The item of an agent that gets no secrets: one that knew of an `auth` might send an empty one (D-69). */
+function withoutAuth({ checkSpec: { request, ...checkSpec }, ...item }: WorkItem): WorkItem {
+  const { auth: _auth, ...rest } = request ?? {};
+  return { ...item, checkSpec: { ...checkSpec, ...(request && { request: rest }) } };
 }

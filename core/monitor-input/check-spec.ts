@@ -49,10 +49,13 @@ const KEYS_BY_TYPE = {
   vendor: ['vendor'],
 } as const satisfies Record<MonitorType, readonly (keyof CheckSpecInput)[]>;
 
-/** The type, what is stored now, and what RE2 says of a pattern. */
+/**
+ * The type, what is stored now, and what RE2 says of a pattern. `isMoved`: the target has another origin than the one
+ * that the stored secrets are for.
+ */
 export type CheckSpecContext = {
   type: MonitorType;
-  stored: { checkSpec: CheckSpec; secrets: MonitorSecrets };
+  stored: { checkSpec: CheckSpec; secrets: MonitorSecrets; isMoved: boolean };
   isValidPattern: (pattern: string) => boolean;
 };
 
@@ -76,8 +79,8 @@ export function completeCheckSpec(
   // Reading the parts of what is too large would hold up everybody else's requests.
   if (bytes > MAX_BYTES || patterns !== null) return { checkSpec: {}, secrets: {} };
 
-  const http = input.request && completeRequest(input.request, { request: stored.checkSpec.request ?? {}, secrets: stored.secrets }, problems);
-  const transport = input.transport && completeTransport(input.transport, { secrets: stored.secrets, isValidPattern }, problems);
+  const http = input.request && completeRequest(input.request, { ...stored, request: stored.checkSpec.request ?? {} }, problems);
+  const transport = input.transport && completeTransport(input.transport, { ...stored, isValidPattern }, problems);
   const assertions = (input.assertions ?? []).flatMap((assertion, index) => completeAssertion(assertion, { index, isValidPattern }, problems));
   const { token: _serverMade, ...heartbeat } = input.heartbeat ?? {};
   return {

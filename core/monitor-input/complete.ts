@@ -1,13 +1,13 @@
-import { chooseDefaultSources } from '../default-sources.ts';
 import { parseExpectedStatus } from '../http/expected-status.ts';
 import { defaultDownMinSources, defaultTimeoutMs } from '../monitor-defaults.ts';
 import { isAgentChecked } from '../monitor.ts';
 import type { CheckSpec, MonitorSecrets, MonitorSettings } from '../monitor.ts';
-import { parseTarget } from '../targets.ts';
+import { originOf, parseTarget } from '../targets.ts';
 import { completeCheckSpec } from './check-spec.ts';
 import { addProblem, show } from './checks.ts';
 import type { Problem } from './checks.ts';
 import type { MonitorInput } from './fields.ts';
+import { refuseMoved } from './secret-value.ts';
 import { completeVendor } from './vendor.ts';
 import type { PageReading } from './vendor.ts';
 
@@ -114,25 +114,29 @@ function checkQuorum({ type, downMinSources }: MonitorSettings, sources: number,
 function chooseSources(base: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): string[] {
   const { type } = base.settings;
   const sent = input.agent_sources;
-  if (sent === undefined) return base.agentSources;
+  // What is stored, or the default ones: an empty list must not hand a private monitor to shared agents (D-12).
+  if (sent === undefined || sent.length === 0) return base.agentSources;
   if (!isAgentChecked(type)) {
-    if (sent.length > 0) doesNotApply('agent_sources', { type, only: 'http, tcp, icmp and udp' }, problems);
+    doesNotApply('agent_sources', { type, only: 'http, tcp, icmp and udp' }, problems);
     return [];
   }
   const unknown = sent.filter((id) => !context.sharedAgentIds.includes(id) && !context.ownAgentIds.includes(id));
   if (unknown.length > 0) {
     addProblem(problems, 'agent_sources', { expected: 'ids of your agents or of shared ones', got: `unknown ${unknown.slice(0, 5).join(', ')}` });
   }
-  return sent.length === 0 ? chooseDefaultSources(context.monitorId, context.sharedAgentIds) : [...new Set(sent)].toSorted();
+  return [...new Set(sent)].toSorted();
 }
 
 type SpecInput = { input: MonitorInput; context: MonitorContext };
 
 /** The settings of the type, replaced or kept (D-16), and beside them those that have top-level fields and rules of their own. */
 function completeSpec(base: MonitorDraft, { input, context }: SpecInput, problems: Problem[]): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
-  const { type, checkSpec: stored } = base.settings;
+  const { type, target, checkSpec: stored } = base.settings;
   const sent = input.check_spec ?? (type === 'http' ? {} : undefined);
-  const replaced = sent && completeCheckSpec(sent, { type, stored: { checkSpec: stored, secrets: base.secrets }, isValidPattern: context.isValidPattern }, problems);
+  const isMoved = originOf(type, input.target ?? target) !== originOf(type, target);
+  const { isValidPattern } = context;
+  const replaced = sent && completeCheckSpec(sent, { type, stored: { checkSpec: stored, secrets: base.secrets, isMoved }, isValidPattern }, problems);
+  if (replaced === undefined && isMoved && base.secrets.payload !== undefined) refuseMoved('check_spec.transport.payload', problems);
   const { domain: _domain, dependencies: _dependencies, vendor: _vendor, heartbeat, ...own } = replaced?.checkSpec ?? stored;
 
   const warnDays = completeWarnDays(base, input, problems);

@@ -2,7 +2,7 @@ import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
 import { addProblem, flag, listOf, oneOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
 import { findRepeatedName, headerMap, headerValue, MAX_HEADERS } from './headers.ts';
-import { keepOrReplace } from './secret-value.ts';
+import { keepOrReplace, refuseMoved } from './secret-value.ts';
 
 const FIELD = 'check_spec.request';
 const CREDENTIAL = text({ max: 8192 });
@@ -26,18 +26,29 @@ export const requestInput = shape({
 type RequestInput = Checked<typeof requestInput>;
 type AuthInput = Checked<typeof authInput>;
 
-/** What is stored now, for the parts that a request asks to keep. */
+/** What is stored of a request: what reads show, and what is sealed. */
 export type StoredRequest = { request: RequestSpec; secrets: MonitorSecrets };
+
+/** What a request may ask to keep. `isMoved`: the target has another origin than the one that it was stored for. */
+export type KeptRequest = StoredRequest & { isMoved: boolean };
 
 /**
  * Parts a request into what is shown and what is sealed (D-17). Kept from the stored one: secret headers under `preserveSecretHeaders`
  * (those sent are added or replace, those named in `removeSecretHeaders` go), credentials when `auth` has its type alone, the secret body under `preserveBody`.
  */
-export function completeRequest(input: RequestInput, stored: StoredRequest, problems: Problem[]): StoredRequest {
+export function completeRequest(input: RequestInput, stored: KeptRequest, problems: Problem[]): StoredRequest {
   const secretHeaders = completeSecretHeaders(input, stored, problems);
   const secretHeaderNames = Object.keys(secretHeaders).toSorted();
   const auth = completeAuth(input.auth, stored, problems);
   const secretBody = completeSecretBody(input, stored, problems);
+  const { request, secrets, isMoved } = stored;
+  // Many servers share an address: the Host header says which of them gets the request.
+  if (isMoved || hostOf(input.headers, secretHeaders) !== hostOf(request.headers, secrets.secretHeaders)) {
+    const isKept = Object.keys(secretHeaders).some((name) => !Object.hasOwn(input.secretHeaders ?? {}, name));
+    if (isKept) refuseMoved(`${FIELD}.secretHeaders`, problems);
+    if (auth !== undefined && auth === secrets.auth) refuseMoved(`${FIELD}.auth`, problems);
+    if (input.preserveBody && secretBody !== undefined) refuseMoved(`${FIELD}.body`, problems);
+  }
   return {
     request: {
       ...(input.headers && { headers: input.headers }),
@@ -52,6 +63,11 @@ export function completeRequest(input: RequestInput, stored: StoredRequest, prob
       ...(secretBody !== undefined && { body: secretBody }),
     },
   };
+}
+
+/** The value of the Host header that a request sends in place of the target's own; undefined where it sends none. */
+function hostOf(...headers: (Readonly<Record<string, string>> | undefined)[]): string | undefined {
+  return headers.flatMap((map) => Object.entries(map ?? {})).find(([name]) => name.toLowerCase() === 'host')?.[1];
 }
 
 function completeSecretHeaders(input: RequestInput, stored: StoredRequest, problems: Problem[]): Record<string, string> {

@@ -1,5 +1,11 @@
 import type { Problem } from './checks.ts';
 
+/** Refuses to keep a stored secret, `field`, for a target that it was not stored for (D-69). */
+export function refuseMoved(field: string, problems: Problem[]): void {
+  const rule = 'stored secrets are kept only while scheme, host and port of the target and the Host header stay';
+  problems.push({ field, message: `${field} must be sent again in full: ${rule}` });
+}
+
 /** One value that can be secret, as it was sent, and the stored secret that it may keep. */
 export type SecretValue = {
   field: string;

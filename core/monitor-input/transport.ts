@@ -3,7 +3,7 @@ import { parsePattern } from '../pattern.ts';
 import { decodePayload } from '../transport/payload.ts';
 import { addProblem, flag, oneOf, shape, text } from './checks.ts';
 import type { Checked, Problem } from './checks.ts';
-import { keepOrReplace } from './secret-value.ts';
+import { keepOrReplace, refuseMoved } from './secret-value.ts';
 
 const FIELD = 'check_spec.transport';
 
@@ -19,13 +19,16 @@ export const transportInput = shape({
 
 type TransportInput = Checked<typeof transportInput>;
 
-/** What is stored now of a transport that a request may ask to keep, and what RE2 says of a pattern. */
-export type TransportContext = { secrets: MonitorSecrets; isValidPattern: (pattern: string) => boolean };
+/**
+ * What is stored now of a transport that a request may ask to keep, and what RE2 says of a pattern. `isMoved`: the
+ * target has another origin than the one that the secrets were stored for.
+ */
+export type TransportContext = { secrets: MonitorSecrets; isMoved: boolean; isValidPattern: (pattern: string) => boolean };
 
 /** Parts a transport into what is shown and the secret payload (D-17, D-23, D-24). An empty `expect` expects nothing and is left out. */
 export function completeTransport(
   input: TransportInput,
-  { secrets, isValidPattern }: TransportContext,
+  { secrets, isMoved, isValidPattern }: TransportContext,
   problems: Problem[],
 ): { transport: TransportSpec; payload?: string } {
   const { payload, payloadSecret, preservePayload, expect, ...rest } = input;
@@ -45,6 +48,7 @@ export function completeTransport(
     },
     problems,
   );
+  if (isMoved && preservePayload && secret !== undefined) refuseMoved(`${FIELD}.payload`, problems);
   checkPayload(input, secret ?? payload, problems);
   if (payloadSecret) return { transport: { ...plain, payloadSecret: true }, ...(secret !== undefined && { payload: secret }) };
   return { transport: { ...plain, ...(payload !== undefined && { payload }) } };

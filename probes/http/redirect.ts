@@ -18,11 +18,15 @@ export function redirectTarget({ status, location }: { status: number; location:
   return to !== null && isHttp(to) ? to : null;
 }
 
-/** The request that follows a redirect of `status` to `to` (D-21): 303 asks with GET, as do 301 and 302 after a POST; a hop that leaves the first host and its subdomains loses all secrets, and what is lost on one hop stays lost. */
+/**
+ * Makes the request that follows a redirect of `status` to `to` (D-21): 303 asks with GET, as do 301 and 302 after a
+ * POST. A hop that leaves the first host and its subdomains, or its port, loses all secrets (D-69), and what is lost on
+ * one hop stays lost.
+ */
 export function followRedirect({ hop, status, to }: { hop: Hop; status: number; to: URL }, first: URL): Hop {
   const next = asGet(hop, status) ? { ...hop, method: 'GET', body: null, headers: without(hop, (name) => BODY_HEADERS.has(name)) } : hop;
   const sent = to.host === hop.url.host ? next : { ...next, headers: without(next, (name) => name === 'host') };
-  return { ...(isWithin(to.hostname, first.hostname) ? sent : dropSecrets(sent)), url: to };
+  return { ...(isWithin(to.hostname, first.hostname) && isAtPort(to, first) ? sent : dropSecrets(sent)), url: to };
 }
 
 function asGet({ method }: Hop, status: number): boolean {
@@ -38,6 +42,15 @@ function dropSecrets(hop: Hop): Hop {
 
 function without({ headers }: Pick<Hop, 'headers'>, leavesOut: (name: string, isSecret: boolean) => boolean): Hop['headers'] {
   return new Map([...headers].filter(([name, { isSecret }]) => !leavesOut(name, isSecret)));
+}
+
+/** True for the same port, and for https' own after http's own: that is how sites move their visitors to TLS. */
+function isAtPort(to: URL, first: URL): boolean {
+  return portOf(to) === portOf(first) || (to.protocol === 'https:' && portOf(to) === 443 && first.protocol === 'http:' && portOf(first) === 80);
+}
+
+function portOf({ protocol, port }: URL): number {
+  return Number(port || (protocol === 'https:' ? 443 : 80));
 }
 
 function isWithin(host: string, first: string): boolean {

@@ -1,7 +1,7 @@
 import type { CheckTarget } from '../../core/monitor.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 
-/** A header as it is sent; a secret one is for the target's own host and its subdomains only (D-21). */
+/** A header as it is sent; a secret one is for the target's own host and its subdomains, and its port, only (D-21, D-69). */
 export type RequestHeader = { name: string; value: string; isSecret: boolean };
 
 /** One request on the way to the final answer. Headers are keyed by lower-case name, so that each is sent once. */
@@ -36,8 +36,8 @@ export function buildFirstHop({ target, method, checkSpec, secrets }: CheckTarge
   }
   if (spec.headers !== undefined) addHeaders(headers, spec.headers);
   for (const [name, value] of Object.entries(secrets.secretHeaders ?? {})) addHeader(headers, { name, value, isSecret: true });
-  if (spec.auth?.type === 'bearer') addSecret(headers, `Bearer ${secrets.auth?.token ?? ''}`);
-  if (spec.auth?.type === 'basic') addSecret(headers, basicCredentials(secrets.auth?.username ?? '', secrets.auth?.password ?? ''));
+  if (spec.auth?.type === 'bearer' && secrets.auth) addSecret(headers, `Bearer ${secrets.auth.token ?? ''}`);
+  if (spec.auth?.type === 'basic' && secrets.auth) addSecret(headers, basicCredentials(secrets.auth.username ?? '', secrets.auth.password ?? ''));
 
   const body = spec.bodySecret ? secrets.body : spec.body;
   if (body !== undefined && spec.contentType !== undefined) addHeaders(headers, { 'Content-Type': spec.contentType });

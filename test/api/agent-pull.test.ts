@@ -135,6 +135,8 @@ test('an agent that shows no key, or another one than at first, gets its items w
   t.is(await unable(secret), undefined, 'before its first check-in nothing is known of it');
   t.deepEqual(await marks(), [[false, null], [false, 'no_key']]);
   t.deepEqual(await unable(secret), [{ id: agent.id, reason: 'no_key' }]);
+  const [, withheld] = workOf(await agent.post('pull', { capabilities: ALL }));
+  t.deepEqual(withheld?.['checkSpec'], { request: {} }, 'nothing speaks of credentials that it does not have');
   t.deepEqual(await marks(first.publicKey), [[false, null], [true, null]]);
   t.is(await unable(secret), undefined);
   t.deepEqual(await marks(second.publicKey), [[false, null], [false, 'other_key']]);

@@ -1,6 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import type { CheckTarget } from '../../core/monitor.ts';
 import type { TrialOutcome } from '../../core/trial.ts';
+import { agentCaller } from './agent-caller.ts';
 import { isError, REGIONS, withApiServer, type ApiServer } from './api-server.ts';
 import { addPerson } from './person.ts';
 
@@ -43,6 +44,31 @@ test('an edit is tried with the secrets that it keeps, a stored monitor as it is
     ['204', { secretHeaders: { 'X-Key': 'k' } }],
   ]);
   t.is((await owner('GET', `/v1/monitors/${String(id)}`)).json['expected_status'], '2xx');
+});
+
+test('neither a trial nor a PATCH takes stored secrets to another target', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://own.example/', check_spec: { request: { auth: { type: 'bearer', token: 'tok' } } } });
+  const monitor = { target: 'https://evil.example/', check_spec: { request: { auth: { type: 'bearer' } } } };
+  const error = 'check_spec.request.auth must be sent again in full: stored secrets are kept only while scheme, host and port of the target and the Host header stay';
+  isError(t, await owner('POST', '/v1/trials', { monitor_id: id, monitor }), { status: 400, error });
+  isError(t, await owner('PATCH', `/v1/monitors/${String(id)}`, monitor), { status: 400, error });
+  t.deepEqual(madeOf('https://evil.example/'), []);
+});
+
+test('the stored secrets of a private monitor go to a shared agent only where its region is named', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const agent = await agentCaller(api, account);
+  const target = 'https://private.example/';
+  const id = await agent.watch({ target, check_spec: { request: { auth: { type: 'bearer', token: 'tok' } } } });
+  t.is((await account.owner('PATCH', `/v1/monitors/${id}`, { agent_sources: [], check_spec: { request: { auth: { type: 'bearer' } } } })).status, 200);
+  t.deepEqual((await account.owner('GET', `/v1/monitors/${id}`)).json['agent_sources'], [agent.id]);
+  isError(t, await account.owner('POST', '/v1/trials', { monitor_id: id, monitor: { agent_sources: [], check_spec: { request: { auth: { type: 'bearer' } } } } }), { status: 400, error: /^region is required: no shared agent checks this monitor/ });
+  t.is((await account.owner('POST', '/v1/trials', { monitor_id: id, region: 'hanoi' })).status, 200);
+  t.is((await account.owner('POST', '/v1/trials', { monitor_id: id, monitor: { check_spec: {} } })).status, 200);
+  t.deepEqual(madeOf(target).map(({ target: { secrets } }) => secrets), [{ auth: { token: 'tok' } }, {}]);
 });
 
 test('what a creation or a PATCH would refuse is refused with the same words, and so is what cannot be tried', async (t) => {

@@ -95,6 +95,64 @@ test('a secret udp payload is kept under preservePayload and never shown', (t) =
   t.deepEqual(patched(udp, { check_spec: { transport: { payload: 'open' } } }).secrets, {});
 });
 
+const AGAIN = 'must be sent again in full: stored secrets are kept only while scheme, host and port of the target and the Host header stay';
+const KEEP_HEADERS = { preserveSecretHeaders: true };
+const KEPT_PARTS: [string, object, string][] = [
+  ['secret headers', KEEP_HEADERS, `check_spec.request.secretHeaders ${AGAIN}`],
+  ['credentials', { auth: { type: 'basic' } }, `check_spec.request.auth ${AGAIN}`],
+  ['a secret body', { bodySecret: true, preserveBody: true }, `check_spec.request.body ${AGAIN}`],
+];
+for (const [what, request, message] of KEPT_PARTS) {
+  test(`${what} are asked for again where scheme, host or port of the target change, and kept where they stay`, (t) => {
+    for (const target of ['http://example.com', 'https://example.org', 'https://www.example.com', 'https://example.com:8443']) {
+      t.deepEqual(messages(FULL, { target, check_spec: { request } }), [message], target);
+    }
+    for (const target of ['https://example.com', 'https://EXAMPLE.com:443/other?path=1']) {
+      t.deepEqual(messages(FULL, { target, method: 'PUT', check_spec: { request } }), [], target);
+    }
+  });
+}
+
+test('a secret that is sent again may go to another target, and one that is dropped need not be sent', (t) => {
+  const request = { preserveSecretHeaders: true, secretHeaders: { 'x-key': 'new' }, auth: { type: 'basic', username: 'ann', password: 'new' }, body: 'new', bodySecret: true };
+  const moved = patched(FULL, { target: 'https://example.org', check_spec: { request } });
+  t.deepEqual(moved.secrets, { secretHeaders: { 'x-key': 'new' }, auth: { username: 'ann', password: 'new' }, body: 'new' });
+  t.deepEqual(patched(FULL, { target: 'https://example.org' }).secrets, {});
+});
+
+test('another Host header is another server, plain or secret', (t) => {
+  const sent = (request: object) => messages(FULL, { check_spec: { request: { ...KEEP_HEADERS, ...request } } });
+  t.deepEqual(sent({ headers: { host: 'evil.example' } }), [`check_spec.request.secretHeaders ${AGAIN}`]);
+  t.deepEqual(sent({ secretHeaders: { HOST: 'evil.example' } }), [`check_spec.request.secretHeaders ${AGAIN}`]);
+  const fronted = created({ target: 'https://example.com', check_spec: { request: { headers: { Host: 'shop.example' }, secretHeaders: { 'X-Key': 'k' } } } });
+  t.deepEqual(messages(fronted, { check_spec: { request: { ...KEEP_HEADERS, headers: { HOST: 'shop.example', Accept: '*/*' } } } }), []);
+  t.deepEqual(messages(fronted, { check_spec: { request: KEEP_HEADERS } }), [`check_spec.request.secretHeaders ${AGAIN}`]);
+});
+
+test('what a draft was given is not kept for a target that somebody names later', (t) => {
+  const draft = created({ check_spec: { request: { auth: { type: 'bearer', token: 'k' } } } });
+  t.deepEqual(messages(draft, { target: 'https://evil.example', check_spec: { request: { auth: { type: 'bearer' } } } }), [`check_spec.request.auth ${AGAIN}`]);
+});
+
+for (const type of ['tcp', 'udp']) {
+  test(`a secret ${type} payload is asked for again where host or port of the target change, with check_spec and without`, (t) => {
+    const transport = { payloadSecret: true, preservePayload: true };
+    const stored = created({ type, target: '[2001:db8::1]:53', check_spec: { transport: { payload: 'hush', payloadSecret: true } } });
+    for (const target of ['[2001:db8::2]:53', '[2001:db8::1]:54', 'example.com:53']) {
+      for (const body of [{ target }, { target, check_spec: { transport } }]) t.deepEqual(messages(stored, body), [`check_spec.transport.payload ${AGAIN}`]);
+    }
+    t.deepEqual(patched(stored, { target: '[2001:DB8:0::1]:053', check_spec: { transport } }).secrets, { payload: 'hush' });
+    t.deepEqual(patched(stored, { target: 'example.com:53', check_spec: { transport: { payload: 'new', payloadSecret: true } } }).secrets, { payload: 'new' });
+    t.deepEqual(patched(stored, { target: 'example.com:53', check_spec: {} }).secrets, {});
+  });
+}
+
+test('an empty list of agents keeps those that are stored', (t) => {
+  const own = created({ agent_sources: ['agt_mine'] });
+  t.deepEqual(patched(own, { agent_sources: [] }).agentSources, ['agt_mine']);
+  t.deepEqual(patched(own, { agent_sources: ['agt_a'] }).agentSources, ['agt_a']);
+});
+
 const REFUSED: [string, unknown, string][] = [
   ['another type', { type: 'tcp' }, 'type must stay http, got tcp: the type of a monitor cannot be changed'],
   ['a read-only field', { status: 'up' }, 'status is read-only'],

@@ -7,7 +7,7 @@ import type { MonitorSecrets } from '../../../core/monitor.ts';
 function write(body: unknown, secrets: MonitorSecrets = {}): ReturnType<typeof completeTransport> | string[] {
   const problems: Problem[] = [];
   const input = transportInput(body, 'check_spec.transport', problems);
-  const completed = input && completeTransport(input, { secrets, isValidPattern: (pattern) => !pattern.includes('(?=') }, problems);
+  const completed = input && completeTransport(input, { secrets, isMoved: false, isValidPattern: (pattern) => !pattern.includes('(?=') }, problems);
   return completed === undefined || problems.length > 0 ? problems.map(({ message }) => message) : completed;
 }
 

@@ -9,8 +9,8 @@ function keepsSecrets(first: string, to: string): boolean {
   return carriesSecrets(followRedirect({ hop, status: 307, to: new URL(to) }, hop.url));
 }
 
-const HOME = ['https://example.com/x', 'https://EXAMPLE.com:8443/', 'https://www.example.com/', 'https://a.b.example.com/'];
-const ABROAD = ['https://example.org/', 'https://notexample.com/', 'https://example.com.evil.org/', 'https://com/', 'https://93.184.216.34/', 'https://example.com./'];
+const HOME = ['https://example.com/x', 'https://EXAMPLE.com:443/', 'https://www.example.com/', 'https://a.b.example.com/'];
+const ABROAD = ['https://example.com:8443/', 'https://www.example.com:444/', 'http://example.com:80/', 'https://example.org/', 'https://notexample.com/', 'https://example.com.evil.org/', 'https://com/', 'https://93.184.216.34/', 'https://example.com./'];
 
 for (const to of HOME) {
   test(`secrets for https://example.com go to ${to}`, (t) => t.true(keepsSecrets('https://example.com/', to)));
@@ -26,7 +26,22 @@ test('the parent of the first host is another host', (t) => {
 
 test('an address has no subdomains', (t) => {
   t.false(keepsSecrets('https://[::1]/', 'https://x.example/'));
-  t.true(keepsSecrets('https://[::1]/', 'https://[::1]:8443/'));
+  t.true(keepsSecrets('https://[::1]/', 'https://[::1]/x'));
+});
+
+test('another port is another server, but for https after http, each at its own port', (t) => {
+  t.true(keepsSecrets('http://example.com/', 'https://example.com/'));
+  t.true(keepsSecrets('http://example.com:8080/', 'https://www.example.com:8080/'));
+  t.false(keepsSecrets('http://example.com/', 'https://example.com:8443/'));
+  t.false(keepsSecrets('http://example.com:8080/', 'https://example.com/'));
+  t.false(keepsSecrets('http://example.com/', 'http://example.com:443/'));
+});
+
+test('a check whose credentials were withheld sends none', (t) => {
+  for (const type of ['bearer', 'basic'] as const) {
+    const hop = buildFirstHop(httpTarget({ target: 'https://example.com/', checkSpec: { request: { auth: { type } } } }));
+    t.false(hop?.headers.has('authorization'));
+  }
 });
 
 test('only the five redirecting statuses with a usable location point somewhere', (t) => {
