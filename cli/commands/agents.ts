@@ -1,10 +1,10 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createAgentWithin, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
-import { getTenant } from '../tenant.ts';
+import { getTenant, parseName } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';
 
 type CreateOptions = { tenant: string; name: string; region?: string; json?: boolean };
@@ -63,9 +63,4 @@ async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: st
     if (agent === null) throw new Refusal(`The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ${tenantId} has as many: delete one first`);
     return { id: agent.id, token, name, region };
   });
-}
-
-function parseName(text: string): string {
-  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text)) throw new InvalidArgumentError('Expected 1 to 255 characters, none of them a control character.');
-  return text;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { PLANS, type Plan } from '../../core/plans.ts';
 import { hashPassword } from '../../models/password.ts';
 import { createTenant, listTenants } from '../../models/tenants.ts';
@@ -16,7 +16,7 @@ export function addTenantCommands(program: Command, withDatabase: WithDatabase):
     .description('make an account with a console user, whose password is shown once')
     .requiredOption('--name <name>', 'a name of its own')
     .addOption(new Option('--plan <plan>', 'what it may use').choices(PLANS).default('free'))
-    .option('--email <address>', 'the console user; admin@<name> unless given')
+    .option('--email <address>', 'the console user; admin@<name> unless given', parseEmail)
     .option('--json', 'print JSON')
     .action(async (options: { name: string; plan: Plan; email?: string; json?: boolean }) => {
       print(await makeTenant(options, withDatabase), options);
@@ -42,4 +42,10 @@ async function makeTenant(options: { name: string; plan: Plan; email?: string },
     const user = await createUser(recordedAs('member.created'), { id: newId('usr'), tenantId: created.id, email, role: 'owner', passwordHash: await hashPassword(password), isOperator: false, nowMs });
     return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
   });
+}
+
+/** Reads an e-mail address as the API takes one for an invitation. */
+function parseEmail(text: string): string {
+  if (text.length > 320 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text)) throw new InvalidArgumentError('Expected an e-mail address.');
+  return text;
 }

@@ -4,12 +4,15 @@ import { createApiToken, generateToken, listApiTokens, revokeApiToken } from '..
 import type { TokenScope } from '../../models/records/accounts.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
-import { getTenant } from '../tenant.ts';
+import { getTenant, parseName } from '../tenant.ts';
 import type { WithDatabase } from '../with-database.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-type CreateOptions = { tenant: string; scopes: TokenScope[]; expires: number | null; name: string; json?: boolean };
+/** In how many seconds a token expires. */
+type Expiry = number | 'never';
+
+type CreateOptions = { tenant: string; scopes: TokenScope[]; expires: Expiry; name: string; json?: boolean };
 
 /** Adds `token create`, `token list` and `token revoke`. */
 export function addTokenCommands(program: Command, withDatabase: WithDatabase): void {
@@ -19,8 +22,8 @@ export function addTokenCommands(program: Command, withDatabase: WithDatabase): 
     .description('make an API token; it is shown once')
     .requiredOption('--tenant <id>', 'whose token')
     .option('--scopes <list>', 'read, or read,write', parseScopes, ['read', 'write'])
-    .option('--expires <duration>', 'such as 12h, 90d or never', parseExpiry, null)
-    .option('--name <name>', 'what it is for', 'made on the command line')
+    .option('--expires <duration>', 'such as 12h, 90d or never', parseExpiry, 'never')
+    .option('--name <name>', 'what it is for', parseName, 'made on the command line')
     .option('--json', 'print JSON')
     .action(async (options: CreateOptions) => {
       print(await makeToken(options, withDatabase), options);
@@ -61,7 +64,7 @@ async function makeToken({ tenant: tenantId, scopes, expires, name }: CreateOpti
   return await withDatabase(async ({ database, recordedAs, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const token = generateToken('spk');
-    const expiresAt = expires === null ? null : Math.floor(nowMs / 1000) + expires;
+    const expiresAt = expires === 'never' ? null : Math.floor(nowMs / 1000) + expires;
     const limit = PLAN_LIMITS[tenant.plan].tokens;
     const created = await createApiToken(recordedAs('token.created'), { id: newId('tok'), tenantId, name, token, scopes, expiresAt, nowMs }, limit);
     if (created === null) throw new Refusal(`The plan ${tenant.plan} allows ${limit} API tokens, and ${tenantId} has as many: revoke one first`);
@@ -75,9 +78,9 @@ function parseScopes(text: string): TokenScope[] {
   return scopes as TokenScope[];
 }
 
-/** Seconds from now; null = never. */
-function parseExpiry(text: string): number | null {
-  if (text === 'never') return null;
+/** Never null, for which Commander puts an empty text. */
+function parseExpiry(text: string): Expiry {
+  if (text === 'never') return text;
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smhdw])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('Expected a duration such as 12h or 90d, or never.');
   return Number(count) * (UNIT_SECONDS[unit] ?? 0);

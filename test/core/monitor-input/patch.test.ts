@@ -100,7 +100,7 @@ const KEEP_HEADERS = { preserveSecretHeaders: true };
 const KEPT_PARTS: [string, object, string][] = [
   ['secret headers', KEEP_HEADERS, `check_spec.request.secretHeaders ${AGAIN}`],
   ['credentials', { auth: { type: 'basic' } }, `check_spec.request.auth ${AGAIN}`],
-  ['a secret body', { bodySecret: true, preserveBody: true }, `check_spec.request.body ${AGAIN}`],
+  ['secret bodies', { bodySecret: true, preserveBody: true }, `check_spec.request.body ${AGAIN}`],
 ];
 for (const [what, request, message] of KEPT_PARTS) {
   test(`${what} are asked for again where scheme, host or port of the target change, and kept where they stay`, (t) => {
