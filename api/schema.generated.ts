@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 3ddd629b1e99cffbf1a0df7a70d402c8e7868b7655a981eb19289eeb44a65b3d
+// openapi.yaml sha256 19387dd0a30753afcadc362b25b2cf8fe5a19f4eaadacb12956cc8b553db873f
 
 export type paths = {
     "/monitors": {
@@ -41,10 +41,9 @@ export type paths = {
         /**
          * Read one monitor
          * @description The monitor with `check_spec` and `agent_sources`. Secret values are left out: names of secret headers, the kind of credentials and flags remain.
-         *     The `check_spec` can be sent back in a PATCH; its read-only parts are ignored there, and credentials stay. To keep the other secrets too add
-         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared. Secrets are kept only while scheme, host and port of the
-         *     target (and a `Host` header, where one is sent) stay; otherwise a 400 asks for them again. Where a body or payload is secret, the flag that
-         *     says so (`bodySecret`, `payloadSecret`) goes back with `preserveBody` or `preservePayload`, or with a new text.
+         *     The `check_spec` can be sent back in a PATCH as it is; its read-only parts are ignored there, and credentials, a secret body and a secret payload
+         *     stay. To keep the secret headers, too, add `preserveSecretHeaders`: without it they are cleared. Secrets are kept only while scheme, host and port of the
+         *     target (and a `Host` header, where one is sent) stay; otherwise a 400 asks for them again.
          *
          */
         get: operations["getMonitor"];
@@ -2061,13 +2060,13 @@ export type components = {
         IntervalSeconds: number;
         /** @description Milliseconds, less than `interval_seconds` x 1000. When omitted at creation 10000 or half the interval, whichever is less. */
         TimeoutMs: number;
-        /** @description GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in any case. When omitted at creation GET for http monitors. */
-        MethodInput: string;
-        /** @description Codes that are good, `200`, `2xx` or a list like `200,301`. When omitted at creation `2xx` for http monitors. */
-        ExpectedStatus: string;
+        /** @description GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in any case. When omitted at creation GET for http monitors. Null is as good as omitted. */
+        MethodInput: string | null;
+        /** @description Codes that are good, `200`, `2xx` or a list like `200,301`. When omitted at creation `2xx` for http monitors. Null is as good as omitted. */
+        ExpectedStatus: string | null;
         /** @description Text that the first 1 MiB of the body must contain, case-sensitive. Empty or null clears it. */
         BodyMatch: string | null;
-        /** @description Whether redirects are followed; http monitors do unless told otherwise. */
+        /** @description Whether redirects are followed; http monitors do unless told otherwise. Stored as 1 or 0, any other number as 1. */
         FollowRedirects: boolean | number;
         Streak: number;
         /** @description From 1 to the number of the monitor's agents; only 1 for vendor, domain, dns and heartbeat monitors. Omitted or null, at creation and in a
@@ -2117,7 +2116,9 @@ export type components = {
             components?: components["schemas"]["Components"];
             dependencies?: components["schemas"]["Dependencies"];
         };
-        /** @description The fields of a creation; read-only fields are refused. */
+        /** @description The fields of a creation. Those that only reads have (`id`, `status`, `enabled`, `state_since`, `created_at`, `updated_at`, `heartbeat_grace_seconds`,
+         *     `agent_sources_unable`) are a 400 `... is read-only`; all other fields of a read can be sent back as they are, those inside `check_spec` included.
+         *      */
         MonitorPatch: {
             /** @description Accepted only when it is the monitor's type. */
             type?: components["schemas"]["MonitorType"];
@@ -2187,7 +2188,7 @@ export type components = {
             auth?: components["schemas"]["AuthInput"];
             /** @description The request body. */
             body?: string;
-            /** @description Stores `body` encrypted. */
+            /** @description Stores `body` encrypted; without `body`, the stored secret body is kept, as with `preserveBody`. */
             bodySecret?: boolean;
             /** @description With `bodySecret` true keeps the stored secret body while scheme, host and port of the target stay. */
             preserveBody?: boolean;
@@ -2261,7 +2262,7 @@ export type components = {
             /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Empty or left out, any udp reply and a tcp connection alone will do. */
             expect?: string;
             expectMode?: components["schemas"]["ExpectMode"];
-            /** @description Stores `payload` encrypted. */
+            /** @description Stores `payload` encrypted; without `payload`, the stored secret payload is kept, as with `preservePayload`. */
             payloadSecret?: boolean;
             /** @description With `payloadSecret` true keeps the stored secret payload while host and port of the target stay. */
             preservePayload?: boolean;
@@ -2275,7 +2276,7 @@ export type components = {
             payloadSecret?: boolean;
         };
         DomainSpec: {
-            /** @description Days of warning before a domain or certificate expires. */
+            /** @description Days of warning before a domain or certificate expires; of domain monitors at most 3650. */
             warnDays?: number;
         };
         PingSpec: {

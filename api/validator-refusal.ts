@@ -26,12 +26,18 @@ function sentencesOf(errors: readonly ValidatorError[], asked: Asked): string[] 
   const inQuery = new Map(complaints.filter((complaint) => complaint.path.startsWith('/query/')).map((complaint) => [complaint.path, complaint]));
   const bodySentences = describeComplaints(
     inBody.map((complaint) => ({ ...complaint, path: complaint.path.slice('/body'.length) })),
-    { description, schema: bodySchema(description, path, request.method), value: request.body, readOnly: path.startsWith('/monitors') ? READ_ONLY_FIELDS : [] },
+    { description, schema: bodySchema(description, path, request.method), value: request.body, readOnly: readOnlyFields(path) },
   );
   const querySentences = [...inQuery.values()].flatMap((complaint) => describeQuery(complaint, asked));
   const sentences = [...bodySentences, ...querySentences];
   // What is neither about the body nor about the query is about the path: an id that cannot be decoded.
   return sentences.length > 0 ? sentences : ['the path must be percent-encoded UTF-8'];
+}
+
+/** The fields of a body at this path that only reads have. */
+function readOnlyFields(path: string): readonly string[] {
+  if (path === '/trials') return READ_ONLY_FIELDS.map((name) => `monitor.${name}`);
+  return path.startsWith('/monitors') ? READ_ONLY_FIELDS : [];
 }
 
 function describeQuery(complaint: Complaint, { description, path, request }: Asked): string[] {

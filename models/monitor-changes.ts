@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'sequelize';
 import { compareFields, type Compared } from '../core/audit/field-changes.ts';
 import { isAgentChecked, type Monitor, type MonitorSecrets, type MonitorSettings } from '../core/monitor.ts';
@@ -174,7 +175,7 @@ async function lockMonitor(run: Run, key: MonitorKey): Promise<{ row: MonitorCol
 
 /** Writes those fields of a locked row that differ, and gives what it became. */
 async function writeChanges(run: Run, row: MonitorColumns, fields: Partial<MonitorColumns>): Promise<MonitorColumns> {
-  const changed = COLUMNS.filter((name) => fields[name] !== undefined && JSON.stringify(fields[name]) !== JSON.stringify(row[name]));
+  const changed = COLUMNS.filter((name) => fields[name] !== undefined && !isDeepStrictEqual(fields[name], row[name]));
   const assignments = changed.map((name, index) => `${columnOf(name)} = $${index + 2}`);
   if (changed.length > 0) await run(`UPDATE monitors SET ${assignments.join(', ')} WHERE id = $1`, [row.id, ...changed.map((name) => fields[name])]);
   return { ...row, ...Object.fromEntries(changed.map((name) => [name, fields[name]])) };
@@ -216,5 +217,6 @@ function measuresDifferently(current: Monitor, change: MonitorChange, secrets: M
   if (current.type === 'heartbeat') return false;
   const before = [...MEASURED.map((field) => current[field]), secrets];
   const after = [...MEASURED.map((field) => change.settings[field]), change.secrets];
-  return JSON.stringify(before) !== JSON.stringify(after);
+  // PostgreSQL has an order of its own for the keys of a document.
+  return !isDeepStrictEqual(before, after);
 }

@@ -1,5 +1,5 @@
 import { parseExpectedStatus } from '../http/expected-status.ts';
-import { defaultDownMinSources, defaultTimeoutMs } from '../monitor-defaults.ts';
+import { defaultDownMinSources } from '../monitor-defaults.ts';
 import { isAgentChecked } from '../monitor.ts';
 import type { CheckSpec, MonitorSecrets, MonitorSettings } from '../monitor.ts';
 import { originOf, parseTarget } from '../targets.ts';
@@ -10,6 +10,9 @@ import type { MonitorInput } from './fields.ts';
 import { refuseMoved } from './secret-value.ts';
 import { completeVendor } from './vendor.ts';
 import type { PageReading } from './vendor.ts';
+
+/** The longest warning of a domain monitor, in days. */
+const MAX_DOMAIN_WARN_DAYS = 3650;
 
 /** What the account around a monitor allows and knows. */
 export type MonitorContext = {
@@ -48,7 +51,7 @@ export function completeMonitor(base: MonitorDraft, { input, context }: { input:
     name: input.name ?? base.settings.name,
     target: type === 'heartbeat' ? '' : (input.target ?? base.settings.target),
     intervalSeconds,
-    timeoutMs: input.timeout_ms ?? keptTimeoutMs(base.settings, intervalSeconds),
+    timeoutMs: input.timeout_ms ?? base.settings.timeoutMs,
     method: input.method ?? base.settings.method,
     expectedStatus: input.expected_status ?? base.settings.expectedStatus,
     bodyMatch: input.body_match === undefined ? base.settings.bodyMatch : input.body_match || null,
@@ -62,17 +65,12 @@ export function completeMonitor(base: MonitorDraft, { input, context }: { input:
   checkTarget(base, { input, settings, context }, problems);
   checkTimes({ input, settings, minIntervalSeconds: context.minIntervalSeconds }, problems);
   checkQuorum(settings, agentSources.length, problems);
-  if (input.expected_status !== undefined) {
+  if (typeof input.expected_status === 'string') {
     const parsed = parseExpectedStatus(input.expected_status);
     if (!parsed.ok) problems.push({ field: 'expected_status', message: parsed.message });
   }
   const { checkSpec, secrets } = completeSpec(base, { input, context }, problems);
   return { settings: { ...settings, checkSpec }, agentSources, secrets };
-}
-
-/** A heartbeat asks nobody: a timeout that it does not use must not stand in the way of a shorter interval. */
-function keptTimeoutMs({ type, timeoutMs }: MonitorSettings, intervalSeconds: number): number {
-  return type === 'heartbeat' ? Math.min(timeoutMs, defaultTimeoutMs(intervalSeconds)) : timeoutMs;
 }
 
 type TargetInput = { input: MonitorInput; settings: MonitorSettings; context: MonitorContext };
@@ -98,7 +96,9 @@ function checkTimes({ input, settings, minIntervalSeconds }: Times, problems: Pr
   if (input.interval_seconds !== undefined && intervalSeconds < minIntervalSeconds) {
     addProblem(problems, 'interval_seconds', { expected: `${minIntervalSeconds} or more on this plan`, got: String(intervalSeconds) });
   }
-  if (timeoutMs >= intervalSeconds * 1000) {
+  // A heartbeat asks nobody: a timeout that it does not use must not stand in the way of a shorter interval.
+  const isLongTimeoutKept = type === 'heartbeat' && input.timeout_ms === undefined;
+  if (timeoutMs >= intervalSeconds * 1000 && !isLongTimeoutKept) {
     problems.push({ field: 'timeout_ms', message: `timeout_ms must be less than interval_seconds x 1000 (${intervalSeconds * 1000}), got ${timeoutMs}` });
   }
   if (input.grace_seconds !== undefined && type !== 'heartbeat') doesNotApply('grace_seconds', { type, only: 'heartbeat' }, problems);
@@ -158,8 +158,13 @@ function completeSpec(base: MonitorDraft, { input, context }: SpecInput, problem
 function completeWarnDays({ settings }: MonitorDraft, input: MonitorInput, problems: Problem[]): number {
   const { type, checkSpec } = settings;
   if (input.warn_days !== undefined && type !== 'http' && type !== 'domain') doesNotApply('warn_days', { type, only: 'http and domain' }, problems);
-  if (input.warn_days === 0 && type === 'domain') addProblem(problems, 'warn_days', { expected: 'a whole number from 1 to 3650 for domain monitors', got: '0' });
-  return input.warn_days ?? input.check_spec?.domain?.warnDays ?? checkSpec.domain?.warnDays ?? 0;
+  const specified = input.check_spec?.domain?.warnDays;
+  const sent = input.warn_days ?? specified;
+  if (type === 'domain' && sent !== undefined && (sent < 1 || sent > MAX_DOMAIN_WARN_DAYS)) {
+    const field = sent === input.warn_days ? 'warn_days' : 'check_spec.domain.warnDays';
+    addProblem(problems, field, { expected: `a whole number from 1 to ${MAX_DOMAIN_WARN_DAYS} for domain monitors`, got: String(sent) });
+  }
+  return sent ?? checkSpec.domain?.warnDays ?? 0;
 }
 
 function completeDependencies({ settings }: MonitorDraft, { input, context }: { input: MonitorInput; context: MonitorContext }, problems: Problem[]): string[] {

@@ -4,7 +4,7 @@ import { MAX_TIMEOUT_MS } from '../monitor-defaults.ts';
 import { checkSpecInput, dependencyIds } from './check-spec.ts';
 import { addProblem, integer, listOf, nullable, oneOf, shape, show, text } from './checks.ts';
 import type { Check, Checked } from './checks.ts';
-import { graceSeconds } from './type-settings.ts';
+import { graceSeconds, MAX_WARN_DAYS } from './type-settings.ts';
 
 /** The longest interval, in seconds (D-15). */
 const MAX_INTERVAL_SECONDS = 86_400;
@@ -22,9 +22,10 @@ const method: Check<(typeof HTTP_METHODS)[number]> = (value, field, problems) =>
   return HTTP_METHODS.find((known) => known === upper) ?? addProblem(problems, field, { expected: `one of ${HTTP_METHODS.join(', ')}`, got: show(value) });
 };
 
+/** A number says it as programs do: everything but 0 is true. */
 const followRedirects: Check<boolean> = (value, field, problems) => {
   if (typeof value === 'boolean') return value;
-  return value === 0 || value === 1 ? value === 1 : addProblem(problems, field, { expected: 'true, false, 1 or 0', got: show(value) });
+  return typeof value === 'number' ? value !== 0 : addProblem(problems, field, { expected: 'true, false, 1 or 0', got: show(value) });
 };
 
 const slaTarget: Check<number> = (value, field, problems) =>
@@ -39,8 +40,8 @@ export const monitorInput = shape({
   target: text({ max: MAX_TARGET_LENGTH }),
   interval_seconds: integer({ min: 1, max: MAX_INTERVAL_SECONDS }),
   timeout_ms: integer({ min: 1, max: MAX_TIMEOUT_MS }),
-  method,
-  expected_status: text({ max: 128 }),
+  method: nullable(method),
+  expected_status: nullable(text({ max: 128 })),
   body_match: nullable(text({ max: 1024 })),
   follow_redirects: followRedirects,
   down_after_failures: integer({ min: 1, max: 5 }),
@@ -50,7 +51,7 @@ export const monitorInput = shape({
   grace_seconds: graceSeconds,
   agent_sources: listOf(id, 100),
   check_spec: checkSpecInput,
-  warn_days: integer({ min: 0, max: 3650 }),
+  warn_days: integer({ min: 0, max: MAX_WARN_DAYS }),
   components: listOf(text({ min: 1, max: 255 }), 100),
   dependencies: dependencyIds,
 });
@@ -59,4 +60,6 @@ export const monitorInput = shape({
 export type MonitorInput = Checked<typeof monitorInput>;
 
 /** Fields of a read that no write can set (D-06). */
-export const READ_ONLY_FIELDS: readonly string[] = ['id', 'status', 'enabled', 'created_at', 'updated_at', 'heartbeat_grace_seconds'];
+export const READ_ONLY_FIELDS: readonly string[] = [
+  'id', 'status', 'enabled', 'state_since', 'created_at', 'updated_at', 'heartbeat_grace_seconds', 'agent_sources_unable',
+];

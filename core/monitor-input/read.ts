@@ -29,7 +29,17 @@ export function readMonitorPatch(body: unknown, { current, context }: { current:
   if (input.value.type !== undefined && input.value.type !== type) {
     problems.push({ field: 'type', message: `type must stay ${type}, got ${input.value.type}: the type of a monitor cannot be changed` });
   }
-  return conclude(completeMonitor(current, { input: input.value, context }, problems), problems);
+  return conclude(completeMonitor(current, { input: withoutSame(input.value, current), context }, problems), problems);
+}
+
+/** Leaves out times that are sent back as they are stored: only a change is held against the plan and the rules for both. */
+function withoutSame(input: MonitorInput, { settings }: MonitorDraft): MonitorInput {
+  const { interval_seconds: intervalSeconds, timeout_ms: timeoutMs, ...rest } = input;
+  return {
+    ...rest,
+    ...(intervalSeconds !== undefined && intervalSeconds !== settings.intervalSeconds && { interval_seconds: intervalSeconds }),
+    ...(timeoutMs !== undefined && timeoutMs !== settings.timeoutMs && { timeout_ms: timeoutMs }),
+  };
 }
 
 /** Each field by itself. What is wrong with one would only make noise in the rules for several, so those wait. */

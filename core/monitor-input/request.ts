@@ -47,7 +47,7 @@ export function completeRequest(input: RequestInput, stored: KeptRequest, proble
     const isKept = Object.keys(secretHeaders).some((name) => !Object.hasOwn(input.secretHeaders ?? {}, name));
     if (isKept) refuseMoved(`${FIELD}.secretHeaders`, problems);
     if (auth !== undefined && auth === secrets.auth) refuseMoved(`${FIELD}.auth`, problems);
-    if (input.preserveBody && secretBody !== undefined) refuseMoved(`${FIELD}.body`, problems);
+    if (input.body === undefined && secretBody !== undefined) refuseMoved(`${FIELD}.body`, problems);
   }
   return {
     request: {

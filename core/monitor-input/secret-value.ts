@@ -16,7 +16,10 @@ export type SecretValue = {
   stored: string | undefined;
 };
 
-/** The secret to store: the one that was sent, or the stored one under `preserve...`; undefined for a plain value, and after a problem. */
+/**
+ * Returns the secret to store: the one that was sent, or else the stored one, so that a read can be sent back; undefined
+ * for a plain value, and after a problem.
+ */
 export function keepOrReplace({ field, keys, value, isSecret, preserves, stored }: SecretValue, problems: Problem[]): string | undefined {
   const complain = (key: string, rest: string): undefined => {
     problems.push({ field: `${field}.${key}`, message: `${field}.${key} ${rest}` });
@@ -24,5 +27,5 @@ export function keepOrReplace({ field, keys, value, isSecret, preserves, stored 
   if (!isSecret) return preserves ? complain(keys.preserve, `needs ${keys.secret} true`) : undefined;
   if (preserves && value !== undefined) return complain(keys.value, `must not be sent with ${keys.preserve} true, which keeps the stored one`);
   if (preserves) return stored ?? complain(keys.preserve, 'has nothing to keep: no secret value is stored');
-  return value ?? complain(keys.value, `is required with ${keys.secret} true, unless ${keys.preserve} is true`);
+  return value ?? stored ?? complain(keys.value, `is required with ${keys.secret} true, unless ${keys.preserve} is true`);
 }

@@ -48,16 +48,16 @@ export function completeTransport(
     },
     problems,
   );
-  if (isMoved && preservePayload && secret !== undefined) refuseMoved(`${FIELD}.payload`, problems);
+  if (isMoved && payload === undefined && secret !== undefined) refuseMoved(`${FIELD}.payload`, problems);
   checkPayload(input, secret ?? payload, problems);
   if (payloadSecret) return { transport: { ...plain, payloadSecret: true }, ...(secret !== undefined && { payload: secret }) };
   return { transport: { ...plain, ...(payload !== undefined && { payload }) } };
 }
 
 // A stored payload is kept unseen, so that a new encoding may not fit it: then the encoding is what is wrong with the request.
-function checkPayload({ payloadEncoding = 'utf8', preservePayload }: TransportInput, payload: string | undefined, problems: Problem[]): void {
+function checkPayload({ payload: sent, payloadEncoding = 'utf8' }: TransportInput, payload: string | undefined, problems: Problem[]): void {
   const decoded = decodePayload(payload ?? '', payloadEncoding);
   if (decoded.ok) return;
-  if (!preservePayload) problems.push({ field: `${FIELD}.payload`, message: `${FIELD}.payload ${decoded.message}` });
-  else addProblem(problems, `${FIELD}.payloadEncoding`, { expected: 'the encoding of the stored payload, which preservePayload keeps', got: payloadEncoding });
+  if (sent !== undefined) problems.push({ field: `${FIELD}.payload`, message: `${FIELD}.payload ${decoded.message}` });
+  else addProblem(problems, `${FIELD}.payloadEncoding`, { expected: 'the encoding of the stored payload, which is kept', got: payloadEncoding });
 }

@@ -115,7 +115,7 @@ const SENTENCES: [unknown, string][] = [
   [{ name: 'x', interval_seconds: 59.5 }, 'interval_seconds must be a whole number from 1 to 86400, got 59.5'],
   [{ name: 'x', timeout_ms: 20_000 }, 'timeout_ms must be a whole number from 1 to 10000, got 20000'],
   [{ name: 'x', method: 'FETCH' }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got "FETCH"'],
-  [{ name: 'x', expected_status: '20x' }, 'expected_status must be status codes such as 200, 2xx or 200,301, got "20x"'],
+  [{ name: 'x', expected_status: '20x' }, 'expected_status must be status codes such as 200, 2xx or 200,301 or null, got "20x"'],
   [{ name: 'x', sla_target: 0 }, 'sla_target must be a number above 0 and at most 100 or null, got 0'],
   [{ name: 'x', follow_redirects: 'yes' }, 'follow_redirects must be true, false, 1 or 0, got "yes"'],
   [{ name: 'x', agent_sources: 'agt_1' }, 'agent_sources must be a list of at most 100 items, got "agt_1"'],

@@ -104,6 +104,47 @@ test('a deleted monitor is gone: 204 without a body, then 404', async (t) => {
   isError(t, await owner('GET', `/v1/monitors/${id}`), { status: 404, error: `monitor ${id} does not exist` });
 });
 
+const SECRET_REQUEST = { secretHeaders: { 'X-Key': 'hush' }, auth: { type: 'basic', username: 'a', password: 'b' }, body: 'hush', bodySecret: true, contentType: 'text/plain' };
+const OF_EVERY_TYPE: object[] = [
+  { type: 'http', target: 'https://example.com/', warn_days: 5000, body_match: 'ok', sla_target: 99.9, check_spec: { request: SECRET_REQUEST, assertions: [{ source: 'header', name: 'server', op: 'exists' }] } },
+  { type: 'tcp', target: 'example.com:25', check_spec: { transport: { payload: 'hush', payloadSecret: true, expect: '220' } } },
+  { type: 'udp', target: 'example.com:53', check_spec: { transport: { payload: '00', payloadEncoding: 'hex', payloadSecret: true } } },
+  { type: 'icmp', target: 'example.com', check_spec: { ping: { count: 2 } } },
+  { type: 'domain', target: 'example.com' },
+  { type: 'heartbeat', interval_seconds: 5, grace_seconds: 7, check_spec: { heartbeat: { maxDurationSeconds: 60 } } },
+  { type: 'dns', target: 'example.com', check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } },
+  { type: 'vendor', target: 'github' },
+];
+for (const body of OF_EVERY_TYPE) {
+  const { type } = body as { type: string };
+  test(`a read of a monitor of type ${type} can be sent back, but for what only reads have, which is named`, async (t) => {
+    const { owner } = await t.context.api.account();
+    const vendor = (await owner('POST', '/v1/monitors', { name: 'v', type: 'vendor', target: 'github' })).json['id'];
+    const { json: { id }, text } = await owner('POST', '/v1/monitors', { name: 'x', ...body, ...(type !== 'vendor' && { dependencies: [vendor] }) });
+    t.truthy(id, text);
+    const stored = async () => (await t.context.api.database.pool.query('SELECT check_spec, checks_version, timeout_ms FROM monitors WHERE id = $1', [id])).rows;
+    const [read, before] = [(await owner('GET', `/v1/monitors/${id}`)).json, await stored()];
+    const refusal = await owner('PATCH', `/v1/monitors/${id}`, read);
+    t.is(refusal.status, 400);
+    const complaints = ['id', 'heartbeat_grace_seconds', 'status', 'enabled', 'state_since', 'created_at', 'updated_at'].map((field) => `${field} is read-only`);
+    t.deepEqual(String(refusal.json['error']).split('; ').toSorted(), complaints.toSorted());
+    const { id: _id, heartbeat_grace_seconds: _grace, status: _status, enabled: _enabled, state_since: _since, created_at: _created, updated_at: _updated, ...rest } = read;
+    const spec = rest['check_spec'] as { request?: object };
+    const kept = { ...spec, ...(spec.request && { request: { ...spec.request, preserveSecretHeaders: true } }) };
+    const sentBack = await owner('PATCH', `/v1/monitors/${id}`, { ...rest, check_spec: kept });
+    t.is(sentBack.status, 200, sentBack.text);
+    t.deepEqual({ ...(await owner('GET', `/v1/monitors/${id}`)).json, updated_at: 0 }, { ...read, updated_at: 0 });
+    t.deepEqual(await stored(), before, 'nothing is measured otherwise: the secrets are the same');
+  });
+}
+
+test('a heartbeat keeps its timeout whatever becomes of its interval', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json: { id } } = await owner('POST', '/v1/monitors', { name: 'x', type: 'heartbeat', interval_seconds: 3600 });
+  t.is((await owner('PATCH', `/v1/monitors/${id}`, { interval_seconds: 5 })).status, 200);
+  t.like((await owner('GET', `/v1/monitors/${id}`)).json, { interval_seconds: 5, timeout_ms: 10_000 });
+});
+
 const WRITES: [string, string, unknown][] = [
   ['POST', '/v1/monitors', { name: 'x' }],
   ['PATCH', '/v1/monitors/:id', { name: 'changed' }],

@@ -10,7 +10,7 @@ const passed = (daysLeft: number, warnDays: number) => passedThreshold({ expires
 
 const CASES: readonly [daysLeft: number, warnDays: number, threshold: number | null][] = [
   [31, 30, null], [30.01, 30, null], [30, 30, 30], [14.5, 30, 30], [14, 30, 14], [7.01, 30, 14], [7, 30, 7], [3, 30, 3], [1.5, 30, 3], [1, 30, 1], [0.1, 30, 1], [0, 30, 1], [-5, 30, 1],
-  [14, 5, null], [5, 5, 5], [3.5, 5, 5], [3, 5, 3], [2, 1, null], [1, 1, 1], [10, 14, 14], [7, 7, 7], [3000, 3650, 3650],
+  [14, 5, null], [5, 5, 5], [3.5, 5, 5], [3, 5, 3], [2, 1, null], [1, 1, 1], [10, 14, 14], [7, 7, 7], [3000, 3650, 3650], [32_767, 2_147_483_647, 32_767], [100_000, 2_147_483_647, 32_767],
 ];
 for (const [daysLeft, warnDays, threshold] of CASES) {
   test(`with ${daysLeft} days left and ${warnDays} of warning ${threshold === null ? 'nothing is said' : `the advisory of ${threshold} days is due`}`, (t) => {

@@ -53,8 +53,10 @@ test('sending back what a read shows, with the preserve flags, changes nothing',
   t.deepEqual(patched(FULL, { check_spec: checkSpec, down_min_sources: 3 }), FULL);
 });
 
-test('without the preserve flags the secret headers are gone and a secret body is asked for', (t) => {
-  t.deepEqual(messages(FULL, { check_spec: { request: FULL.settings.checkSpec.request } }), ['check_spec.request.body is required with bodySecret true, unless preserveBody is true']);
+test('without the preserve flags the secret headers are gone, and what a read says of body and credentials keeps them', (t) => {
+  const sentBack = patched(FULL, { check_spec: { request: FULL.settings.checkSpec.request } });
+  t.deepEqual(sentBack.secrets, { auth: FULL.secrets.auth, body: 's3cret-body' });
+  t.deepEqual(messages(created({}), { check_spec: { request: { bodySecret: true } } }), ['check_spec.request.body is required with bodySecret true, unless preserveBody is true']);
   const after = patched(FULL, { check_spec: { request: { auth: { type: 'basic' } } } });
   t.deepEqual(after.secrets, { auth: { username: 'ann', password: 's3cret-password' } });
   t.deepEqual(after.settings.checkSpec.request, { auth: { type: 'basic' } });
@@ -83,7 +85,9 @@ test('a heartbeat keeps settings and token when check_spec is omitted, and only 
 
 test("a heartbeat's interval is shortened without a word about a timeout, which it does not use", (t) => {
   const heartbeat = created({ type: 'heartbeat', interval_seconds: 3600 });
-  t.like(patched(heartbeat, { interval_seconds: 5 }).settings, { intervalSeconds: 5, timeoutMs: 2500 });
+  const shortened = patched(heartbeat, { interval_seconds: 5 });
+  t.like(shortened.settings, { intervalSeconds: 5, timeoutMs: 10_000 });
+  t.deepEqual(patched(shortened, { name: 'x', timeout_ms: 10_000 }), shortened);
   t.deepEqual(messages(heartbeat, { interval_seconds: 5, timeout_ms: 5000 }), ['timeout_ms must be less than interval_seconds x 1000 (5000), got 5000']);
 });
 
@@ -92,6 +96,7 @@ test('a secret udp payload is kept under preservePayload and never shown', (t) =
   t.deepEqual(udp.settings.checkSpec, { transport: { expect: 'x', payloadSecret: true } });
   t.deepEqual(udp.secrets, { payload: 'hush' });
   t.deepEqual(patched(udp, { check_spec: { transport: { payloadSecret: true, preservePayload: true } } }).secrets, { payload: 'hush' });
+  t.deepEqual(patched(udp, { check_spec: udp.settings.checkSpec }), udp);
   t.deepEqual(patched(udp, { check_spec: { transport: { payload: 'open' } } }).secrets, {});
 });
 
@@ -176,6 +181,26 @@ for (const [what, body, message] of REFUSED) {
   test(`a PATCH with ${what} is refused`, (t) => t.deepEqual(messages(FULL, body), [message]));
 }
 
+test('the expiry warning of http has the bound of its column, that of a domain ten years', (t) => {
+  t.deepEqual(patched(FULL, { warn_days: 2_147_483_647 }).settings.checkSpec.domain, { warnDays: 2_147_483_647 });
+  t.deepEqual(patched(FULL, { check_spec: { domain: { warnDays: 3651 } } }).settings.checkSpec.domain, { warnDays: 3651 });
+  const domain = created({ type: 'domain', target: 'example.com', warn_days: 3650 });
+  t.deepEqual(messages(domain, { warn_days: 3651 }), ['warn_days must be a whole number from 1 to 3650 for domain monitors, got 3651']);
+  t.deepEqual(messages(domain, { check_spec: { domain: { warnDays: 3651 } } }), ['check_spec.domain.warnDays must be a whole number from 1 to 3650 for domain monitors, got 3651']);
+});
+
+test('any number says whether redirects are followed', (t) => {
+  for (const [sent, followRedirects] of [[2, true], [1, true], [-1, true], [0.5, true], [0, false], [true, true], [false, false]] as const) {
+    t.is(patched(FULL, { follow_redirects: sent }).settings.followRedirects, followRedirects, String(sent));
+  }
+  t.deepEqual(messages(FULL, { follow_redirects: '1' }), ['follow_redirects must be true, false, 1 or 0, got "1"']);
+});
+
+test('an interval that is sent back as it is stored is not held against the plan', (t) => {
+  const context = { ...CONTEXT, minIntervalSeconds: 60 };
+  t.true(readMonitorPatch({ interval_seconds: 30, timeout_ms: 10_000 }, { current: FULL, context }).ok);
+});
+
 test('the monitor\'s own type is accepted', (t) => t.deepEqual(messages(FULL, { type: 'http' }), []));
 
 test('preserveBody has nothing to keep where no secret body is stored', (t) => {
@@ -185,7 +210,7 @@ test('preserveBody has nothing to keep where no secret body is stored', (t) => {
 test('an interval below the plan\'s shortest is refused when sent, not when it was stored before', (t) => {
   const context = { ...CONTEXT, minIntervalSeconds: 60 };
   t.true(readMonitorPatch({ name: 'y' }, { current: FULL, context }).ok);
-  t.false(readMonitorPatch({ interval_seconds: 30 }, { current: FULL, context }).ok);
+  t.false(readMonitorPatch({ interval_seconds: 45 }, { current: FULL, context }).ok);
 });
 
 test('an empty PATCH of every other type keeps the whole monitor', (t) => {

@@ -53,7 +53,7 @@ test('a kept payload must fit the encoding that comes with it', (t) => {
   const keep = { payloadSecret: true, preservePayload: true };
   t.deepEqual(write({ ...keep, payloadEncoding: 'hex' }, { payload: '00ff' }), { transport: { payloadSecret: true, payloadEncoding: 'hex' }, payload: '00ff' });
   t.deepEqual(write({ ...keep, payloadEncoding: 'hex' }, { payload: 'hush' }), [
-    'check_spec.transport.payloadEncoding must be the encoding of the stored payload, which preservePayload keeps, got hex',
+    'check_spec.transport.payloadEncoding must be the encoding of the stored payload, which is kept, got hex',
   ]);
   t.deepEqual(write(keep, { payload: 'hush' }), { transport: { payloadSecret: true }, payload: 'hush' });
 });
