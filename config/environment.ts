@@ -48,6 +48,8 @@ export type Environment = Readonly<{
 /** Receivers are promised 8 s (D-50); an operator may only shorten that. */
 const WEBHOOK_TIMEOUT_MAX_SECONDS = 8;
 const RETRY_MAX_SECONDS = 86_400;
+/** Receivers are promised three retries (D-50), too. */
+const MAX_RETRIES = 3;
 /** Whoever runs processes kills those that take longer to stop. */
 const STOP_GRACE_MAX_SECONDS = 600;
 /** Of two that disagree none is right (D-26); each more is one more question for every record. */
@@ -78,7 +80,7 @@ const VARIABLES = z.object({
   DNS_RESOLVERS: variable(`addresses or address:port, comma-separated, ${MIN_DNS_RESOLVERS} to ${MAX_DNS_RESOLVERS}, each once`, dnsResolvers).default(['1.1.1.1', '8.8.8.8', '9.9.9.9']),
   WHOIS_SERVER: variable('host:port', hostAndPort).default({ host: 'whois.iana.org', port: 43 }),
   RDAP_BOOTSTRAP_URL: httpUrl.default('https://data.iana.org/rdap/dns.json'),
-  DELIVERY_RETRY_SECONDS: variable(`seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`, retrySeconds).default([5, 25, 125]),
+  DELIVERY_RETRY_SECONDS: variable(`up to ${MAX_RETRIES} numbers of seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`, retrySeconds).default([5, 25, 125]),
   WEBHOOK_TIMEOUT_SECONDS: variable(`seconds above 0, at most ${WEBHOOK_TIMEOUT_MAX_SECONDS}`, webhookTimeout).default(WEBHOOK_TIMEOUT_MAX_SECONDS),
   TELEGRAM_BOT_TOKEN: secret(text.optional()),
   TELEGRAM_BOT_NAME: text.optional(),
@@ -171,7 +173,8 @@ function dnsResolvers(value: string): readonly string[] | null {
 }
 
 function retrySeconds(value: string): readonly number[] | null {
-  return listOf((item) => atMost(nonNegativeNumber(item), RETRY_MAX_SECONDS), { unique: false })(value);
+  const waits = listOf((item) => atMost(nonNegativeNumber(item), RETRY_MAX_SECONDS), { unique: false })(value);
+  return waits !== null && waits.length <= MAX_RETRIES ? waits : null;
 }
 
 function webhookTimeout(value: string): number | null {

@@ -2,7 +2,7 @@ import type { ChannelType } from '../core/channel.ts';
 import { buildAlert } from '../core/chat/alert.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
 import { isChatOnly } from '../core/envelope.ts';
-import { nextAttemptDelayMs } from '../core/retry-timetable.ts';
+import { MAX_RETRIES, nextAttemptDelayMs } from '../core/retry-timetable.ts';
 import { createBatched, type Batched } from '../models/batched.ts';
 import type { Database } from '../models/database.ts';
 import { claimDeliveries, recordAttempts, type Claim, type ClaimedAttempt, type RecordedAttempt } from '../models/deliveries.ts';
@@ -95,8 +95,8 @@ async function heedChat({ database, noteLoss }: DeliverOptions, { channelId, con
 
 /** Ends what cannot or must not be sent any more; null for everything else. */
 function refuse(claimed: ClaimedAttempt, { retrySeconds }: DeliverOptions): ChatAttempt | null {
-  // Our own crash is no fault of the receiver's: it is made up for once even after the last attempt, and never again.
-  const lastAttempt = retrySeconds.length + 2;
+  // An attempt that our crash cut short may have reached the receiver: it counts like any other.
+  const lastAttempt = Math.min(retrySeconds.length, MAX_RETRIES) + 1;
   const error = claimed.refusal ?? (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Given up: the attempts before were cut short' : null);
   return error === null ? null : unsent('failed', error);
 }

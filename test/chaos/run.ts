@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Stand } from '../../bench/stand/stand.ts';
+import { MAX_RETRIES } from '../../core/retry-timetable.ts';
+import { listOf } from '../helpers/api-client.ts';
 import { watchMachine } from './machine.ts';
 import { listNames, watchApi } from './api-watch.ts';
 import { planFaults, type FaultKind } from './faults.ts';
@@ -53,6 +55,7 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
   await delay(Math.max(0, beganAtMs + seconds * 1000 - Date.now()));
   tell(`${((Date.now() - beganAtMs) / 1000).toFixed(1).padStart(6)} s  everything is over`);
   await settle(chaos, scripts, beganAtMs);
+  if (await sendExhaustedAgain(chaos)) await settle(chaos, scripts, beganAtMs);
   await api.stop();
   const fromMs = Date.now();
   await delay(quietMs + STORED_WITHIN_MS);
@@ -77,6 +80,20 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
   };
   await writeFile(join(folder, 'facts.json'), JSON.stringify(facts));
   return judgeRun(facts);
+}
+
+/**
+ * Sends again what four faults in a row kept from the receiver, as its owner would from the record; false where there
+ * is nothing of that. What failed earlier than after its last attempt stays failed, and the judge will find it lost.
+ */
+async function sendExhaustedAgain({ call }: ChaosStand): Promise<boolean> {
+  const exhausted: string[] = [];
+  for (const { id } of listOf(await call('GET', '/channels'))) {
+    const failed = listOf(await call('GET', `/channels/${String(id)}/deliveries?outcome=failed&limit=1000`));
+    exhausted.push(...failed.filter((delivery) => Number(delivery['attempt_count']) > MAX_RETRIES).map((delivery) => String(delivery['id'])));
+  }
+  for (const id of exhausted) await call('POST', `/deliveries/${id}/redeliver`);
+  return exhausted.length > 0;
 }
 
 /** Waits until each source has been heard again, all states are what they should be and nothing waits to be told; no longer than the service has for that. What is not so by then the judge will find. */

@@ -95,7 +95,7 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ['DNS_RESOLVERS', '1.1.1.1,8.8.8.8', '1.1.1.1,1.1.1.1,8.8.8.8', 'a.example,b.example,c.example', '1.1.1.1,8.8.8.8,9.9.9.9:0', '1.1.1.1,8.8.8.8,9.9.9.9:65536', '1.1.1.1,8.8.8.8,[9.9.9.9]:53', '1.1.1.1,8.8.8.8,2001:db8::1]:53', Array.from({ length: 11 }, (_, index) => `192.0.2.${index}`).join(',')],
   ['WHOIS_SERVER', 'whois.iana.org', 'whois.iana.org:0', 'whois://whois.iana.org:43', 'a:43,b:43'],
   ['RDAP_BOOTSTRAP_URL', 'data.iana.org/rdap/dns.json', 'file:///dns.json'],
-  ['DELIVERY_RETRY_SECONDS', '-1', '5,,25', 'soon', '86401', 'Infinity'],
+  ['DELIVERY_RETRY_SECONDS', '-1', '5,,25', 'soon', '86401', 'Infinity', '1,1,1,1'],
   ['STOP_GRACE_SECONDS', '-1', '601', 'long'],
   ['WEBHOOK_TIMEOUT_SECONDS', '0', '8.001', '9', '-1', 'NaN'],
   ['TELEGRAM_API_URL', 'api.telegram.org'],

@@ -12,6 +12,7 @@ test('in the middle of the jitter the waits are those of the timetable', (t) => 
 test('the fourth attempt is the last one', (t) => {
   t.is(nextAttemptDelayMs({ attempt: 4, random: 0.5, timetableSeconds: TIMETABLE }), null);
   t.is(nextAttemptDelayMs({ attempt: 5, random: 0.5, timetableSeconds: TIMETABLE }), null);
+  t.is(nextAttemptDelayMs({ attempt: 4, random: 0.5, timetableSeconds: [1, 1, 1, 1, 1] }), null, 'however long the timetable is');
 });
 
 test('an empty timetable allows no retry', (t) => {
@@ -24,7 +25,7 @@ test('the jitter reaches both of its ends', (t) => {
 });
 
 test('every wait is a whole number of milliseconds within 20 % of its place in any timetable', (t) => {
-  const timetables = fc.array(fc.integer({ min: 0, max: 86_400 }), { minLength: 1, maxLength: 8 });
+  const timetables = fc.array(fc.integer({ min: 0, max: 86_400 }), { minLength: 1, maxLength: 3 });
   fc.assert(
     fc.property(timetables, fc.nat(), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (timetableSeconds, pick, random) => {
       const attempt = 1 + (pick % timetableSeconds.length);

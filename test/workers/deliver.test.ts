@@ -172,7 +172,7 @@ test('an answer that comes after the claim was outlived leaves the delivery to w
   t.like(await deliveryOf(id), { outcome: 'pending', attempts: 2 });
 });
 
-test('a receiver that we never survive is not called for ever: the last attempt is made up for once', async (t) => {
+test('a delivery gets four attempts at the most, those that the end of a worker cut short among them', async (t) => {
   const { deliver, receiver, clock } = await prepare(t, (_request, response) => void response.writeHead(500).end());
   const dieInside = async (channelId: string, times: number): Promise<void> => {
     for (let attempt = 1; attempt <= times; attempt += 1) {
@@ -180,13 +180,13 @@ test('a receiver that we never survive is not called for ever: the last attempt 
       clock.offsetMs += 1000;
     }
   };
-  const [once, often] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
-  await dieInside(once.channelId, 4);
-  t.deepEqual(await deliver(once.channelId), { failed: 1 });
+  const [thrice, often] = [await addDelivery(receiver.url), await addDelivery(receiver.url)];
+  await dieInside(thrice.channelId, 3);
+  t.deepEqual(await deliver(thrice.channelId), { failed: 1 }, 'the fourth is the last, and its answer final');
   t.is(receiver.requests(), 1);
-  await dieInside(often.channelId, 5);
+  await dieInside(often.channelId, 4);
   t.deepEqual(await deliver(often.channelId), { failed: 1 });
-  t.is(receiver.requests(), 1);
+  t.is(receiver.requests(), 1, 'nothing is sent a fifth time');
   t.is((await attemptsOf(often.id)).at(-1)?.error, 'Given up: the attempts before were cut short');
 });
 
