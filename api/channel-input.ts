@@ -1,11 +1,11 @@
-import { flag, listOf, oneOf, shape, text } from '../core/monitor-input/checks.ts';
+import { anyText, flag, listOf, oneOf, shape, text } from '../core/monitor-input/checks.ts';
 import type { Problem, Read } from '../core/monitor-input/checks.ts';
-import { name } from '../core/monitor-input/fields.ts';
 import { CHANNEL_TYPES } from '../core/channel.ts';
 import type { ChannelType } from '../core/channel.ts';
 import { findUrlProblem } from '../notifications/webhook/url.ts';
 
-const CREATED = { type: oneOf(CHANNEL_TYPES), name, url: text({ max: 2048 }), all_monitors: flag, monitor_ids: listOf(text({ max: 64 }), 1000), reports: flag };
+/** `monitor_ids` that are no monitors of the caller are left out later, however they look (D-64). */
+const CREATED = { type: oneOf(CHANNEL_TYPES), name: text({ max: 255 }), url: text({ max: 2048 }), all_monitors: flag, monitor_ids: listOf(anyText, 1000), reports: flag };
 const createInput = shape(CREATED);
 const patchInput = shape({ ...CREATED, enabled: flag });
 
@@ -27,7 +27,7 @@ export function readChannelCreate(body: unknown): Read<ChannelDraft> {
   checkReports(type, input.reports, problems);
   const draft = {
     type,
-    name: input.name ?? DEFAULT_NAMES[type],
+    name: nameOf(type, input.name),
     url: input.url ?? null,
     allMonitors: input.all_monitors ?? true,
     monitorIds: [...new Set(input.monitor_ids)],
@@ -49,13 +49,18 @@ export function readChannelPatch(body: unknown, type: ChannelType): Read<Channel
   return {
     ok: true,
     value: {
-      ...(input.name !== undefined && { name: input.name }),
+      ...(input.name !== undefined && { name: nameOf(type, input.name) }),
       ...(input.enabled !== undefined && { enabled: input.enabled }),
       ...(input.all_monitors !== undefined && { allMonitors: input.all_monitors }),
       ...(input.monitor_ids !== undefined && { monitorIds: [...new Set(input.monitor_ids)] }),
       ...(input.reports !== undefined && { wantsReports: input.reports }),
     },
   };
+}
+
+/** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */
+function nameOf(type: ChannelType, sent = ''): string {
+  return sent.trim() || DEFAULT_NAMES[type];
 }
 
 /** What a webhook gets are the events of the service's description, and there is none for a report. */

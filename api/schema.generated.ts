@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 19387dd0a30753afcadc362b25b2cf8fe5a19f4eaadacb12956cc8b553db873f
+// openapi.yaml sha256 7577910bd4fcb6aeef2dc360fab1339c1e1678a282ebaa801011eba4eefd986d
 
 export type paths = {
     "/monitors": {
@@ -2049,6 +2049,7 @@ export type components = {
             down: number;
             monitors: components["schemas"]["Monitor"][];
         };
+        /** @description Blanks around it are dropped. */
         MonitorName: string;
         /** @description http: a URL with http or https. tcp and udp: `host:port`. icmp: a host. dns: a name or an address, or
          *     `dns://server[:port]/name` to ask that server. domain: a domain, or a name in one, but no public suffix such as `co.uk`. vendor: a vendor's id, such as `github`, or
@@ -2192,6 +2193,7 @@ export type components = {
             bodySecret?: boolean;
             /** @description With `bodySecret` true keeps the stored secret body while scheme, host and port of the target stay. */
             preserveBody?: boolean;
+            /** @description Sent with a body, unless a `Content-Type` is among the headers. */
             contentType?: string;
         };
         Request: {
@@ -2227,7 +2229,7 @@ export type components = {
         AssertionSource: "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
         /** @description `value` for every op except `exists`; `path` for json_body (`$.items[0].id`), `name` for header. `matches` is an RE2 search; a pattern of
          *     more than 10,000 characters with its repetitions (`{30}`), Unicode classes (`\pL`, 40) and wide ranges under `(?i)` written out is a 400, and so are patterns of more than 20,000 together. Values compare as
-         *     numbers when both sides are decimal numbers, otherwise as exact text.
+         *     numbers, without loss, when both sides are decimal numbers (of numbers in JSON also with an exponent), otherwise as exact text.
          *      */
         AssertionInput: {
             source: components["schemas"]["AssertionSource"];
@@ -2259,7 +2261,7 @@ export type components = {
             /** @description At most 65,507 bytes. Without one tcp sends nothing and udp an empty datagram. */
             payload?: string;
             payloadEncoding?: components["schemas"]["PayloadEncoding"];
-            /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Empty or left out, any udp reply and a tcp connection alone will do. */
+            /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Beside `payloadEncoding` hex and without `expectMode` regex, pairs of hexadecimal digits, compared with the bytes of the answer. Empty or left out, any udp reply and a tcp connection alone will do. */
             expect?: string;
             expectMode?: components["schemas"]["ExpectMode"];
             /** @description Stores `payload` encrypted; without `payload`, the stored secret payload is kept, as with `preservePayload`. */
@@ -2356,8 +2358,9 @@ export type components = {
         ChannelList: {
             channels: components["schemas"]["Channel"][];
         };
+        /** @description Blanks around it are dropped; where nothing is left, it is the default one, `Telegram`, `Slack` or `Webhook`. */
         ChannelName: string;
-        /** @description Your monitors; used when `all_monitors` is false. */
+        /** @description Your monitors; used when `all_monitors` is false. Other ids are left out, and reads show which are stored. */
         MonitorIds: string[];
         ChannelCreate: {
             /** @description telegram when omitted. */

@@ -24,7 +24,7 @@ function observe(startedAt: number, exchange: UdpExchange): UdpObservation {
   const measured = { type: 'udp', startedAt, dnsMs } as const;
   switch (exchange.outcome) {
     case 'replied':
-      return { ...measured, outcome: 'replied', latencyMs: exchange.roundTripMs, reply: decodeAnswer(exchange.reply) };
+      return { ...measured, outcome: 'replied', latencyMs: exchange.roundTripMs, reply: decodeAnswer(exchange.reply), replyBytes: exchange.reply.toString('latin1') };
     case 'silent':
       return { ...measured, outcome: 'silent', latencyMs: null, isRefused: exchange.isRefused };
     case 'failed':

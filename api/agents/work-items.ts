@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Withholding } from '../../core/agent/capability.ts';
 import type { WorkItem } from '../../core/agent/wire.ts';
-import { workItemOf, workSecretsOf } from '../../core/agent/work-item.ts';
+import { besideSecrets, workItemOf, workSecretsOf } from '../../core/agent/work-item.ts';
 import type { MonitorSecrets } from '../../core/monitor.ts';
 import type { AssignedWork } from '../../models/agent-work.ts';
 import { sealTo } from '../../models/sealed-box.ts';
@@ -34,7 +34,7 @@ async function makeItem(work: AssignedWork, { agentId, publicKey, withheld }: Re
   if (secrets === null) return null;
   // Sealing hundreds takes a while, and others are waiting.
   await setImmediate();
-  return { ...item, sealedSecrets: await sealTo(publicKey, JSON.stringify(secrets)) };
+  return { ...besideSecrets(item, secrets, settings.checkSpec.transport), sealedSecrets: await sealTo(publicKey, JSON.stringify(secrets)) };
 }
 
 /** The item of an agent that gets no secrets: one that knew of an `auth` might send an empty one (D-69). */

@@ -40,7 +40,7 @@ export function createChannelHandler(dependencies: HandlerDependencies): Request
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const { url, ...draft } = accept(readChannelCreate(request.body));
-    await requireOwnMonitors(dependencies, tenantId, draft.monitorIds);
+    const monitorIds = await keepOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
     if ((await countChannels(database, tenantId)) >= MOST_CHANNELS) throw tooManyChannels();
@@ -49,7 +49,7 @@ export function createChannelHandler(dependencies: HandlerDependencies): Request
     const nowMs = now();
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(dependencies, { type: draft.type, url, nowMs }, randomBytes);
-    await createChannel(database, { id, tenantId, ...draft, ...stored, nowMs }).catch((error: unknown) => {
+    await createChannel(database, { id, tenantId, ...draft, monitorIds, ...stored, nowMs }).catch((error: unknown) => {
       throw error instanceof TooManyChannels ? tooManyChannels() : error;
     });
     response.status(201).json({ id, ...shown });
@@ -75,8 +75,8 @@ export function updateChannelHandler(dependencies: ApiDependencies): RequestHand
     const current = await getOwnChannel(dependencies, key);
     // The type cannot change any more, so that the patch can be judged before the row is locked.
     const patch = accept(readChannelPatch(request.body, current.type));
-    await requireOwnMonitors(dependencies, key.tenantId, patch.monitorIds ?? []);
-    if ((await updateChannel(database, key, patch)) === null) throw notFound('channel', key.id);
+    const monitorIds = patch.monitorIds && (await keepOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
+    if ((await updateChannel(database, key, { ...patch, ...(monitorIds && { monitorIds }) })) === null) throw notFound('channel', key.id);
     response.json({ ok: true });
   };
 }
@@ -144,9 +144,7 @@ async function getOwnChannel({ database }: ApiDependencies, key: { tenantId: str
   return channel;
 }
 
-async function requireOwnMonitors({ database }: ApiDependencies, tenantId: string, monitorIds: readonly string[]): Promise<void> {
-  if (monitorIds.length === 0) return;
-  const own = new Set(await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId)));
-  const unknown = monitorIds.filter((id) => !own.has(id));
-  if (unknown.length > 0) throw badRequest(`monitor_ids must be ids of your monitors, got unknown ${unknown.slice(0, 5).join(', ')}`);
+/** Those of the ids that are monitors of the account, as with `dependencies` (D-64). */
+async function keepOwnMonitors({ database }: ApiDependencies, tenantId: string, monitorIds: readonly string[]): Promise<string[]> {
+  return monitorIds.length === 0 ? [] : await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId));
 }

@@ -1,5 +1,6 @@
 import { AGENT_CHECKED_TYPES, HTTP_METHODS, type Assertion, type CheckTarget, type MonitorSecrets, type TransportSpec } from '../monitor.ts';
-import { hexPayload, resolvePayload } from './work-payload.ts';
+import { expectationBeside, resolvePayload, storedPayload } from './work-payload.ts';
+import type { PayloadEncoding } from '../transport/payload.ts';
 import type { WorkCheckSpec, WorkItem, WorkSecrets, WorkType } from './wire.ts';
 
 /** A monitor as far as an agent's work says it; its secrets go another way. `askedAt`: when somebody asked last that it be looked at out of turn, Unix seconds; null = never. */
@@ -23,6 +24,14 @@ export function workSecretsOf({ payload, ...secrets }: MonitorSecrets, transport
   return resolved === null ? null : { ...secrets, ...resolved };
 }
 
+/** An item whose secrets go along: what is expected of an answer is in the form that goes with the sealed payload's encoding (D-65). */
+export function besideSecrets(item: WorkItem, { payloadEncoding }: WorkSecrets, stored: TransportSpec | undefined): WorkItem {
+  const { transport } = item.checkSpec;
+  if (transport === undefined || stored === undefined || payloadEncoding === undefined) return item;
+  const { expect } = expectationBeside(stored, payloadEncoding);
+  return { ...item, checkSpec: { ...item.checkSpec, transport: { ...transport, ...(expect !== undefined && { expect }) } } };
+}
+
 /** What a probe of ours needs to know of an item and its opened secrets; null for a type or method that this version does not know. */
 export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget | null {
   const type = workTypeOf(item.type);
@@ -40,8 +49,8 @@ export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget
     // It is among the assertions.
     bodyMatch: null,
     followRedirects,
-    checkSpec: { ...(request && { request }), ...(assertions && { assertions }), ...(ping && { ping }), ...(transport && { transport: transportOf(transport) }) },
-    secrets: { ...others, ...(payload !== undefined && { payload: hexPayload({ payload, payloadEncoding }) }) },
+    checkSpec: { ...(request && { request }), ...(assertions && { assertions }), ...(ping && { ping }), ...(transport && { transport: transportOf(transport, payloadEncoding) }) },
+    secrets: { ...others, ...(payload !== undefined && { payload: storedPayload({ payload, payloadEncoding }) }) },
   };
 }
 
@@ -53,18 +62,22 @@ function httpSpec({ checkSpec: { request, assertions = [] }, bodyMatch }: Assign
   return { ...(request && { request }), ...(all.length > 0 && { assertions: all }) };
 }
 
-/** Of a secret payload not even the encoding is said here: it goes with the payload. */
+/** Of a secret payload not even the encoding is said here: it goes with the payload, and `besideSecrets` brings what is expected in line with it. */
 function transportSpec({ checkSpec: { transport } }: AssignedMonitor['settings']): WorkCheckSpec | null {
   if (transport === undefined) return {};
   const { payload, payloadEncoding = 'utf8', ...rest } = transport;
-  if (payload === undefined || rest.payloadSecret) return { transport: rest };
+  if (rest.payloadSecret) return { transport: rest };
+  if (payload === undefined) return { transport: { ...rest, ...(payloadEncoding === 'hex' && { payloadEncoding }) } };
   const resolved = resolvePayload(payload, payloadEncoding);
-  return resolved && { transport: { ...rest, ...resolved } };
+  if (resolved === null) return null;
+  const { payloadEncoding: _stored, payload: _payload, ...expected } = expectationBeside(transport, resolved.payloadEncoding);
+  return { transport: { ...expected, ...resolved } };
 }
 
-/** A secret payload has its encoding from here as well: all payloads are given on as hex. */
-function transportOf({ payload, payloadEncoding = 'utf8', ...rest }: NonNullable<WorkCheckSpec['transport']>): TransportSpec {
-  return { ...rest, payloadEncoding: 'hex', ...(payload !== undefined && { payload: hexPayload({ payload, payloadEncoding }) }) };
+/** A transport as monitors have it; a secret payload has its encoding, `sealedAs`, from its box. */
+function transportOf({ payload, ...transport }: NonNullable<WorkCheckSpec['transport']>, sealedAs: PayloadEncoding): TransportSpec {
+  const { payloadEncoding = transport.payloadSecret ? sealedAs : 'utf8' } = transport;
+  return { ...transport, payloadEncoding, ...(payload !== undefined && { payload: storedPayload({ payload, payloadEncoding }) }) };
 }
 
 function workTypeOf(type: string): WorkType | null {

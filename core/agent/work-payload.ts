@@ -1,3 +1,4 @@
+import { readExpectedBytes, type AnswerExpectation } from '../transport/expected-answer.ts';
 import { decodePayload, type PayloadEncoding } from '../transport/payload.ts';
 
 /** A payload on its way to an agent: `utf8` stands as it is sent, without escapes; what is no text goes as `hex`. */
@@ -14,9 +15,19 @@ export function resolvePayload(payload: string, encoding: PayloadEncoding): Work
   return text === null ? { payload: hexOf(bytes.value), payloadEncoding: 'hex' } : { payload: text, payloadEncoding: 'utf8' };
 }
 
-/** The payload of a work item in the one form of our own that has no escapes, so that none is resolved twice: pairs of hexadecimal digits. */
-export function hexPayload({ payload, payloadEncoding }: WorkPayload): string {
-  return payloadEncoding === 'hex' ? payload : hexOf(new TextEncoder().encode(payload));
+/**
+ * The text that an answer must contain, in the form that goes with the payload's encoding on the way (D-65): bytes that
+ * had to become hex must not have it read as hex. A pattern is text beside either.
+ */
+export function expectationBeside<Spec extends AnswerExpectation>(spec: Spec, sentAs: PayloadEncoding): Spec {
+  const { expect, expectMode } = spec;
+  if (!expect || expectMode === 'regex' || sentAs === 'utf8' || readExpectedBytes(spec) !== null) return spec;
+  return { ...spec, expect: hexOf(new TextEncoder().encode(expect)) };
+}
+
+/** The payload of a work item as monitors have it: text with its backslashes escaped, so that nothing is resolved twice, or hex. */
+export function storedPayload({ payload, payloadEncoding }: WorkPayload): string {
+  return payloadEncoding === 'hex' ? payload : payload.replaceAll('\\', String.raw`\\`);
 }
 
 function readText(bytes: Uint8Array): string | null {

@@ -1,8 +1,9 @@
 import type { AssertionOp } from './assertions.ts';
-import { compareDecimals, parseDecimal } from './decimal.ts';
+import { compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './decimal.ts';
 import { isDeeplyNested } from './json-depth.ts';
 import type { HttpAnswered } from './observation.ts';
-import { jsonValueText, parseJsonPath, readJsonPath } from './json-path.ts';
+import { jsonValueText, parseJsonPath, readJsonPath, type JsonPath } from './json-path.ts';
+import { findJsonSource } from './json-source.ts';
 import type { Assertion, AssertionSource } from '../monitor.ts';
 import { containsText } from '../text-search.ts';
 
@@ -21,7 +22,8 @@ export function checkAssertion(assertion: Assertion, asserted: AssertedAnswer): 
   if (actual === null) return 'missing';
   // Stored assertions are normalised, so the op is one of the table's.
   const test = TESTS[assertion.op as AssertionOp];
-  return test({ actual, expected: assertion.value ?? '', search: asserted.search }) ? 'holds' : 'differs';
+  const { text, parse } = typeof actual === 'string' ? { text: actual, parse: parseDecimal } : actual;
+  return test({ actual: text, expected: assertion.value ?? '', parse, search: asserted.search }) ? 'holds' : 'differs';
 }
 
 const MS_PER_DAY = 86_400_000;
@@ -37,9 +39,15 @@ const SUBJECTS = {
   header: readHeader,
   response_time: (_, { answer }) => answer.latencyMs.toFixed(3),
   cert_expiry: (_, { answer }) => certificateDaysLeft(answer)?.toFixed(3) ?? null,
-} satisfies Record<AssertionSource, (assertion: Assertion, asserted: AssertedAnswer) => string | null>;
+} satisfies Record<AssertionSource, (assertion: Assertion, asserted: AssertedAnswer) => string | JsonNumber | null>;
 
-type Comparison = { actual: string; expected: string; search: PatternSearch };
+/** How both sides of a comparison are read as numbers: null = the text is none. */
+type Parse = (text: string) => Decimal | null;
+
+/** A JSON number as it stands in the answer: a text that looks like one is none (D-67). */
+type JsonNumber = { text: string; parse: Parse };
+
+type Comparison = { actual: string; expected: string; parse: Parse; search: PatternSearch };
 
 const TESTS = {
   exists: () => true,
@@ -52,11 +60,24 @@ const TESTS = {
   matches: ({ actual, expected, search }) => search(expected, actual),
 } satisfies Record<AssertionOp, (comparison: Comparison) => boolean>;
 
-function readJsonText({ path = '$' }: Assertion, { readJson }: AssertedAnswer): string | null {
+function readJsonText({ path = '$' }: Assertion, { answer, readJson }: AssertedAnswer): string | JsonNumber | null {
   const parsed = parseJsonPath(path);
   if (!parsed.ok) return null;
   const value = readJsonPath(readJson(), parsed.value);
+  if (typeof value === 'number') return { text: readNumberText(value, { body: answer.body ?? '', path: parsed.value }), parse: parseJsonNumber };
   return value === undefined || isDeeplyNested(value) ? null : jsonValueText(value);
+}
+
+/** Bodies up to this many characters are read once more for any number; longer ones only for what a double may have changed. */
+const SHORT_BODY = 65_536;
+
+/** A double has 15 decimal digits at least. */
+const EXACT_BELOW = 1e15;
+
+function readNumberText(value: number, { body, path }: { body: string; path: JsonPath }): string {
+  const isSurelyExact = Number.isInteger(value) && value !== 0 && Math.abs(value) < EXACT_BELOW;
+  if (body.length > SHORT_BODY && isSurelyExact) return String(value);
+  return findJsonSource(body, path) ?? String(value);
 }
 
 // Own keys only: a header called `constructor` must not be found in every answer.
@@ -73,8 +94,8 @@ function isEqual(comparison: Comparison): boolean {
 }
 
 /** The order of two decimal numbers; null unless both sides are one. */
-function compareNumbers({ actual, expected }: Comparison): number | null {
-  const a = parseDecimal(actual);
-  const b = parseDecimal(expected);
+function compareNumbers({ actual, expected, parse }: Comparison): number | null {
+  const a = parse(actual);
+  const b = parse(expected);
   return a === null || b === null ? null : compareDecimals(a, b);
 }

@@ -11,10 +11,10 @@ const MAX_INTERVAL_SECONDS = 86_400;
 
 const id = text({ max: 64 });
 
-/** The name of a monitor or channel: 1 to 255 characters, not blanks alone (D-15). */
-export const name: Check<string> = (value, field, problems) => {
+/** The name of a monitor without the blanks around it: 1 to 255 characters, not blanks alone (D-15, D-68). */
+const name: Check<string> = (value, field, problems) => {
   const read = text({ min: 1, max: 255 })(value, field, problems);
-  return read?.trim() === '' ? addProblem(problems, field, { expected: 'a text with more than blanks', got: show(read) }) : read;
+  return read?.trim() === '' ? addProblem(problems, field, { expected: 'a text with more than blanks', got: show(read) }) : read?.trim();
 };
 
 const method: Check<(typeof HTTP_METHODS)[number]> = (value, field, problems) => {
@@ -25,7 +25,7 @@ const method: Check<(typeof HTTP_METHODS)[number]> = (value, field, problems) =>
 /** A number says it as programs do: everything but 0 is true. */
 const followRedirects: Check<boolean> = (value, field, problems) => {
   if (typeof value === 'boolean') return value;
-  return typeof value === 'number' ? value !== 0 : addProblem(problems, field, { expected: 'true, false, 1 or 0', got: show(value) });
+  return typeof value === 'number' ? value !== 0 : addProblem(problems, field, { expected: 'true, false or a number', got: show(value) });
 };
 
 const slaTarget: Check<number> = (value, field, problems) =>

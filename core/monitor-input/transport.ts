@@ -37,6 +37,10 @@ export function completeTransport(
     const pattern = parsePattern(expect, isValidPattern);
     if (!pattern.ok) problems.push({ field: `${FIELD}.expect`, message: `${FIELD}.expect ${pattern.message}` });
   }
+  const isHexExpected = input.payloadEncoding === 'hex' && input.expectMode !== 'regex';
+  if (isHexExpected && expect !== undefined && !decodePayload(expect, 'hex').ok) {
+    addProblem(problems, `${FIELD}.expect`, { expected: 'pairs of hexadecimal digits beside payloadEncoding hex, or a regular expression with expectMode regex', got: 'something else' });
+  }
   const secret = keepOrReplace(
     {
       field: FIELD,

@@ -18,7 +18,7 @@ export function judgeTcp(
   // Also for a pattern that would be found in nothing: an answer was to come, and none did.
   if (answer.byteLength === 0) return { verdict: 'down', cause: 'tcp_no_banner', reason: explainSilence(answer.end) };
   const transport = target.checkSpec.transport ?? {};
-  if (isExpectedAnswer(transport, answer.text, search)) return UP;
+  if (isExpectedAnswer(transport, answer, search)) return UP;
   return { verdict: 'down', cause: 'tcp_mismatch', reason: `The answer ${explainMismatch(transport)}` };
 }
 

@@ -19,7 +19,7 @@ export function judgeUdp(
     case 'silent':
       return { verdict: 'down', cause: 'udp_no_reply', reason: observation.isRefused ? 'Port unreachable: nobody listens there' : 'No reply came in time' };
     case 'replied':
-      if (isExpectedAnswer(transport, observation.reply, search)) return { verdict: 'up', cause: null, reason: null };
+      if (isExpectedAnswer(transport, { text: observation.reply, bytes: observation.replyBytes }, search)) return { verdict: 'up', cause: null, reason: null };
       return { verdict: 'down', cause: 'udp_mismatch', reason: `The reply ${explainMismatch(transport)}` };
     default:
       return observation satisfies never;

@@ -19,8 +19,11 @@ export type TcpConnected = Measured & {
   answer: TcpAnswer | null;
 };
 
-/** The first 4096 bytes at most of what arrived, as UTF-8 text: bytes that are none are U+FFFD, and half a character at the end is left out. `byteLength` 0: nothing arrived. */
-export type TcpAnswer = { text: string; byteLength: number; end: AnswerEnd };
+/**
+ * The first 4096 bytes at most of what arrived. `text` reads them as UTF-8: bytes that are none are U+FFFD, and half a
+ * character at the end is left out. `bytes` has one Latin-1 character for each. `byteLength` 0: nothing arrived.
+ */
+export type TcpAnswer = { text: string; bytes: string; byteLength: number; end: AnswerEnd };
 
 /** No connection; `reason` is a sentence for people. */
 export type TcpFailed = Measured & { outcome: 'failed'; latencyMs: null; cause: FixedCause; reason: string };

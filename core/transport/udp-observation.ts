@@ -8,8 +8,11 @@ type Measured = {
   dnsMs: number | null;
 };
 
-/** The first reply, as UTF-8 text; bytes that are none are U+FFFD. The latency is the time from the datagram to the reply in milliseconds, without the look-up. */
-export type UdpReplied = Measured & { outcome: 'replied'; latencyMs: number; reply: string };
+/**
+ * The first reply, as UTF-8 text, in which bytes that are none are U+FFFD, and byte by byte as Latin-1. The latency is the
+ * time from the datagram to the reply in milliseconds, without the lookup.
+ */
+export type UdpReplied = Measured & { outcome: 'replied'; latencyMs: number; reply: string; replyBytes: string };
 
 /** The datagram went out and nothing came back; `isRefused` when the host said that nobody listens on the port. */
 export type UdpSilent = Measured & { outcome: 'silent'; latencyMs: null; isRefused: boolean };

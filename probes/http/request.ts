@@ -34,13 +34,13 @@ export function buildFirstHop({ target, method, checkSpec, secrets }: CheckTarge
   if (url.username !== '' || url.password !== '') {
     addSecret(headers, basicCredentials(percentDecode(url.username), percentDecode(url.password)));
   }
+  const body = spec.bodySecret ? secrets.body : spec.body;
+  if (body !== undefined && spec.contentType !== undefined) addHeaders(headers, { 'Content-Type': spec.contentType });
   if (spec.headers !== undefined) addHeaders(headers, spec.headers);
   for (const [name, value] of Object.entries(secrets.secretHeaders ?? {})) addHeader(headers, { name, value, isSecret: true });
   if (spec.auth?.type === 'bearer' && secrets.auth) addSecret(headers, `Bearer ${secrets.auth.token ?? ''}`);
   if (spec.auth?.type === 'basic' && secrets.auth) addSecret(headers, basicCredentials(secrets.auth.username ?? '', secrets.auth.password ?? ''));
 
-  const body = spec.bodySecret ? secrets.body : spec.body;
-  if (body !== undefined && spec.contentType !== undefined) addHeaders(headers, { 'Content-Type': spec.contentType });
   return { url, method: method ?? 'GET', headers, body: body === undefined ? null : { text: body, isSecret: spec.bodySecret === true } };
 }
 

@@ -1,6 +1,6 @@
 import type { PatternSearch } from '../../core/http/assertion-check.ts';
 import { measureSearch, MS_OF_WORK } from '../../core/judging-work.ts';
-import type { AnswerExpectation } from '../../core/transport/expected-answer.ts';
+import { readExpectedBytes, type AnswerExpectation } from '../../core/transport/expected-answer.ts';
 
 /** D-23: no more of an answer is held than this. */
 const MAX_BYTES = 4096;
@@ -17,16 +17,20 @@ const MAX_SEARCHING_WORK = 2 * MS_OF_WORK;
  */
 export class TcpAnswerReader {
   readonly #expectation: AnswerExpectation;
+  /** Null where text or a pattern is expected. */
+  readonly #expectedBytes: string | null;
   readonly #search: PatternSearch;
   // A stream is no file: the bytes of a byte-order mark are part of the answer like any others.
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
+  #bytes = '';
   #byteLength = 0;
   #searchable = MAX_SEARCHED_CHARACTERS;
   #workLeft = MAX_SEARCHING_WORK;
 
   constructor(expectation: AnswerExpectation, search: PatternSearch) {
     this.#expectation = expectation;
+    this.#expectedBytes = readExpectedBytes(expectation);
     this.#search = search;
   }
 
@@ -36,18 +40,20 @@ export class TcpAnswerReader {
     const before = this.#text.length;
     this.#byteLength += kept.length;
     this.#text += this.#decoder.decode(kept, { stream: true });
-    return this.#byteLength === MAX_BYTES || this.#isExpected(before);
+    this.#bytes += Buffer.from(kept).toString('latin1');
+    return this.#byteLength === MAX_BYTES || this.#isExpected(before, this.#byteLength - kept.length);
   }
 
   /** What was collected, without the beginning of a character whose end has not come. */
-  collected(): { text: string; byteLength: number } {
-    return { text: this.#text, byteLength: this.#byteLength };
+  collected(): { text: string; bytes: string; byteLength: number } {
+    return { text: this.#text, bytes: this.#bytes, byteLength: this.#byteLength };
   }
 
-  #isExpected(before: number): boolean {
+  #isExpected(before: number, bytesBefore: number): boolean {
     const { expect, expectMode } = this.#expectation;
     if (!expect) return true;
-    // What ends in the text that was there before was looked for before.
+    // What ends in what was there before was looked for before.
+    if (this.#expectedBytes !== null) return this.#bytes.includes(this.#expectedBytes, bytesBefore - this.#expectedBytes.length + 1);
     if (expectMode !== 'regex') return this.#text.includes(expect, before - expect.length + 1);
     this.#searchable -= this.#text.length;
     if (this.#searchable < 0 || this.#workLeft < 0) return false;

@@ -69,12 +69,11 @@ const REFUSED: [unknown, string | RegExp][] = [
   [{ type: 'webhook', url: 'https://a:s3cret@hooks.example/' }, /^url must not carry a user or password/],
   [{ type: 'slack', url: 'https://s3cret.example/' }, 'url applies to webhook channels only, got it for one of type slack'],
   [{ type: 'email' }, 'type must be one of telegram, slack, webhook, got "email"'],
-  [{ name: '' }, /^name must be a name of 1 to 255 characters/],
+  [{ name: 'x'.repeat(256) }, /^name must be a name of at most 255 characters/],
   [{ name: 'a\0' }, /^name must be a text of Unicode characters/],
   [{ enabled: false }, 'enabled is not a known field'],
   [{ all_monitors: 1 }, 'all_monitors must be true or false, got 1'],
-  [{ monitor_ids: ['mon_nowhere', '\0'] }, /^monitor_ids\[1\] must be a text of Unicode characters/],
-  [{ monitor_ids: ['mon_nowhere', 'no such thing'] }, 'monitor_ids must be ids of your monitors, got unknown mon_nowhere, no such thing'],
+  [{ monitor_ids: ['mon_nowhere', 7] }, /^monitor_ids\[1\] must be a text/],
   [{ status: 'connected' }, 'status is not a known field'],
 ];
 for (const [index, [body, error]] of REFUSED.entries()) {
@@ -98,13 +97,32 @@ test('a channel is routed to monitors of its own account, sorted and each once',
   const { json: { id } } = await owner('POST', '/v1/channels', { all_monitors: false, monitor_ids: [ids[2], ids[0], ids[2]] });
   t.like((await owner('GET', `/v1/channels/${id}`)).json, { all_monitors: false, monitor_ids: [ids[0], ids[2]] });
 
-  isError(t, await owner('PATCH', `/v1/channels/${id}`, { name: 'y', monitor_ids: [ids[1], foreign] }), { status: 400, error: `monitor_ids must be ids of your monitors, got unknown ${foreign}` });
-  t.like((await owner('GET', `/v1/channels/${id}`)).json, { name: 'Telegram', monitor_ids: [ids[0], ids[2]] });
+  const unknown = [foreign, 'mon_nowhere', 'no such thing', '\0', '', 'x'.repeat(500)];
+  t.deepEqual((await owner('PATCH', `/v1/channels/${id}`, { monitor_ids: [ids[1], ...unknown, ids[0]] })).json, { ok: true });
+  t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], [ids[0], ids[1]]);
+  const { json: { id: other } } = await owner('POST', '/v1/channels', { all_monitors: false, monitor_ids: unknown });
+  t.like((await owner('GET', `/v1/channels/${other}`)).json, { all_monitors: false, monitor_ids: [] });
 
   t.deepEqual((await owner('PATCH', `/v1/channels/${id}`, { monitor_ids: [ids[1]] })).json, { ok: true });
   t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], [ids[1]]);
   await owner('DELETE', `/v1/monitors/${ids[1]}`);
   t.deepEqual((await owner('GET', `/v1/channels/${id}`)).json['monitor_ids'], []);
+});
+
+test('names are trimmed, and a blank name of a channel is the default one of its type', async (t) => {
+  const { owner } = await t.context.api.account();
+  const shown = async (id: unknown) => (await owner('GET', `/v1/channels/${String(id)}`)).json['name'];
+  for (const [type, name, expected] of [['telegram', ' Family\u00a0', 'Family'], ['telegram', '', 'Telegram'], ['slack', ' \t', 'Slack']] as const) {
+    t.is(await shown((await owner('POST', '/v1/channels', { type, name })).json['id']), expected);
+  }
+  const { json: { id } } = await owner('POST', '/v1/channels', { name: 'x' });
+  for (const [name, expected] of [['  On call ', 'On call'], [' ', 'Telegram']] as const) {
+    await owner('PATCH', `/v1/channels/${String(id)}`, { name });
+    t.is(await shown(id), expected);
+  }
+  const monitor = (await owner('POST', '/v1/monitors', { name: '  Shop\n' })).json['id'];
+  t.is((await owner('GET', `/v1/monitors/${String(monitor)}`)).json['name'], 'Shop');
+  isError(t, await owner('POST', '/v1/monitors', { name: '   ' }), { status: 400, error: /^name must be a name of 1 to 255 characters that is not only blanks/ });
 });
 
 test('a PATCH changes what it names and nothing else; neither type nor address', async (t) => {

@@ -89,8 +89,8 @@ function transportTarget(type: 'tcp' | 'udp', transport: TransportSpec): CheckTa
 
 test('of tcp and udp the start of an answer is kept, unless the payload is secret or it is no text', (t) => {
   const tcp = (text: string, transport: TransportSpec = {}) =>
-    seenAnswerOf({ target: transportTarget('tcp', transport), observation: { type: 'tcp', startedAt: 0, phases: NO_PHASES, outcome: 'connected', latencyMs: 1, answer: { text, byteLength: 1, end: 'closed' } } });
-  const udp = (reply: string) => seenAnswerOf({ target: transportTarget('udp', {}), observation: { type: 'udp', startedAt: 0, dnsMs: null, outcome: 'replied', latencyMs: 1, reply } });
+    seenAnswerOf({ target: transportTarget('tcp', transport), observation: { type: 'tcp', startedAt: 0, phases: NO_PHASES, outcome: 'connected', latencyMs: 1, answer: { text, bytes: text, byteLength: 1, end: 'closed' } } });
+  const udp = (reply: string) => seenAnswerOf({ target: transportTarget('udp', {}), observation: { type: 'udp', startedAt: 0, dnsMs: null, outcome: 'replied', latencyMs: 1, reply, replyBytes: reply } });
   t.deepEqual(tcp('421 busy\r\n'), { status: null, headers: {}, body: '421 busy\r\n' });
   t.is(tcp('x'.repeat(4096))?.body?.length, 1024);
   t.deepEqual(tcp('421 busy', { payloadSecret: true }), { status: null, headers: {}, body: null, bodyWithheld: 'secrets' });

@@ -13,9 +13,14 @@ const probe = createHttpProbe({ allowPrivateNetwork: true });
 type Seen = { method: string | undefined; url: string | undefined; headers: IncomingMessage['headers']; body: string };
 
 /** A server that remembers what it was asked and answers 200 with a fixed body. */
-async function startRecorder(t: ExecutionContext) {
+/** Notes all requests; with `movedTo`, those for `/` are sent there by a 307 first. */
+async function startRecorder(t: ExecutionContext, movedTo?: (port: number) => string) {
   const seen: Seen[] = [];
   const { port } = await startHttpServer(t, async (request, response) => {
+    if (movedTo !== undefined && request.url === '/') {
+      response.writeHead(307, { Location: movedTo(port) }).end();
+      return;
+    }
     const body = Buffer.concat(await request.toArray()).toString();
     seen.push({ method: request.method, url: request.url, headers: request.headers, body });
     response.end('recorded');
@@ -247,18 +252,16 @@ const SECRET_REQUEST: Partial<CheckTarget> = {
   secrets: { secretHeaders: { 'X-Key': 'hidden' }, auth: { token: 'tkn' }, body: 'hidden body' },
 };
 
-test('secrets stay on the way as long as the host does', async (t) => {
-  const { port, seen } = await startRecorder(t);
-  const first = await startRedirect(t, 307, () => `http://127.0.0.1:${port}/`);
-  await probe(httpTarget({ target: `http://127.0.0.1:${first.port}/`, ...SECRET_REQUEST }));
+test('secrets stay on the way as long as host and port do', async (t) => {
+  const { port, seen } = await startRecorder(t, (port) => `http://127.0.0.1:${port}/end`);
+  await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, ...SECRET_REQUEST }));
   t.like(seen[0]?.headers, { 'x-plain': 'plain', 'x-key': 'hidden', authorization: 'Bearer tkn', cookie: 'session=1' });
   t.is(seen[0]?.body, 'hidden body');
 });
 
 test('secrets reach a subdomain of the first host', async (t) => {
-  const { port, seen } = await startRecorder(t);
-  const first = await startRedirect(t, 307, () => `http://sub.localhost:${port}/`);
-  const observation = await probe(httpTarget({ target: `http://localhost:${first.port}/`, ...SECRET_REQUEST }));
+  const { port, seen } = await startRecorder(t, (port) => `http://sub.localhost:${port}/end`);
+  const observation = await probe(httpTarget({ target: `http://localhost:${port}/`, ...SECRET_REQUEST }));
   // Not every resolver knows names below localhost; where one does, the secrets must have come.
   if (observation.outcome === 'failed') t.regex(observation.cause, /^dns_/);
   else t.like(seen[0]?.headers, { 'x-key': 'hidden', authorization: 'Bearer tkn', host: `sub.localhost:${port}` });

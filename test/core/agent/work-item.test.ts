@@ -1,8 +1,9 @@
 import test from 'ava';
 import { array, assert, boolean, constantFrom, integer, oneof, property, string, uint8Array } from 'fast-check';
-import { checkTargetOf, workItemOf, workSecretsOf, type AssignedMonitor } from '../../../core/agent/work-item.ts';
+import { besideSecrets, checkTargetOf, workItemOf, workSecretsOf, type AssignedMonitor } from '../../../core/agent/work-item.ts';
 import type { WorkItem } from '../../../core/agent/wire.ts';
 import type { CheckTarget, MonitorSecrets } from '../../../core/monitor.ts';
+import { judgeUdp } from '../../../core/transport/judge-udp.ts';
 import { decodePayload } from '../../../core/transport/payload.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 
@@ -104,6 +105,33 @@ test('what a probe is told of an item is what it would be told of the monitor', 
   const pinged = itemOf(ping);
   t.deepEqual(pinged && checkTargetOf(pinged, {}), { ...ping, secrets: {} });
 });
+
+const EXPECTATIONS: readonly (readonly [payload: string, payloadEncoding: 'utf8' | 'hex', expect: string, expectMode: 'contains' | 'regex', reply: string, isUp: boolean])[] = [
+  ['x', 'utf8', '61ff', 'contains', '61ff', true],
+  ['x', 'utf8', '61ff', 'contains', '\u0061\u00ff', false],
+  ['x\\xff', 'utf8', 'abcd', 'contains', 'abcd', true],
+  ['x\\xff', 'utf8', 'abcd', 'contains', '\u00ab\u00cd', false],
+  ['x\\xff', 'utf8', '^ab', 'regex', 'abcd', true],
+  ['00', 'hex', 'aBcd', 'contains', 'x\u00ab\u00cdx', true],
+  ['00', 'hex', 'abcd', 'contains', 'abcd', false],
+  ['00', 'hex', '^ab', 'regex', 'abcd', true],
+];
+for (const [payload, payloadEncoding, expect, expectMode, reply, isUp] of EXPECTATIONS) {
+  test(`beside ${payload} as ${payloadEncoding} an agent judges ${JSON.stringify(reply)} by ${expectMode} ${expect} as we do, plain or secret`, (t) => {
+    const bytes = Buffer.from(reply, 'latin1');
+    const observation = { type: 'udp', startedAt: 0, dnsMs: null, outcome: 'replied', latencyMs: 1, reply: bytes.toString(), replyBytes: reply } as const;
+    const verdictOn = (target: CheckTarget | null) => target && judgeUdp({ target, observation, search: (pattern, text) => new RegExp(pattern).test(text) }).verdict;
+    for (const payloadSecret of [false, true]) {
+      const transport = { payloadEncoding, expect, expectMode, ...(payloadSecret ? { payloadSecret } : { payload }) };
+      const settings: Settings = { ...UDP, checkSpec: { transport } };
+      const secrets = workSecretsOf(payloadSecret ? { payload } : {}, transport);
+      const item = itemOf(settings);
+      if (item === null || secrets === null) throw new Error('no item');
+      t.is(verdictOn({ ...settings, secrets: {} }), isUp ? 'up' : 'down');
+      t.is(verdictOn(checkTargetOf(besideSecrets(item, secrets, transport), secrets)), isUp ? 'up' : 'down');
+    }
+  });
+}
 
 test('any payload is sent by an agent as it is by us, plain or secret, through JSON', (t) => {
   const piece = oneof(string({ unit: anyCharacter }).map((text) => text.toWellFormed().replaceAll('\\', '\\\\')), constantFrom('\\r', '\\n', '\\t', '\\\\'), integer({ min: 0, max: 255 }).map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`));

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { compareDecimals, parseDecimal } from '../../../core/http/decimal.ts';
+import { compareDecimals, parseDecimal, parseJsonNumber } from '../../../core/http/decimal.ts';
 
 function compare(a: string, b: string): number | null {
   const [left, right] = [parseDecimal(a), parseDecimal(b)];
@@ -22,6 +22,14 @@ for (const [a, b, order] of ORDER) {
 for (const text of ['', ' 1', '1 ', '1e3', '0x10', '1.', '.5', '1,5', '1_000', 'NaN', 'Infinity', '--1', '1.2.3', '٣', '9'.repeat(65)]) {
   test(`"${text}" is no decimal number`, (t) => t.is(parseDecimal(text), null));
 }
+
+test('a JSON number may have an exponent, within bounds', (t) => {
+  for (const [text, plain] of [['1e3', '1000'], ['-1.5E+2', '-150'], ['25e-3', '0.025'], ['2.0e0', '2'], ['7', '7']] as const) {
+    const [number, same] = [parseJsonNumber(text), parseDecimal(plain)];
+    t.true(number !== null && same !== null && compareDecimals(number, same) === 0, text);
+  }
+  for (const text of ['1e1000', '1e', 'e1', '1e+', '1e1.5', '', 'NaN']) t.is(parseJsonNumber(text), null, text);
+});
 
 test('numbers of few digits compare as doubles do', (t) => {
   const number = fc.integer({ min: -10_000_000, max: 10_000_000 }).map((whole) => whole / 1000);

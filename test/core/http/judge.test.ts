@@ -64,7 +64,7 @@ for (const cause of ['blocked_target', 'unsupported'] as const) {
   });
 }
 
-const JSON_BODY = '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false}';
+const JSON_BODY = '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false,"exp":1e21,"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
 
 // [op, value, does it hold] by what is asked: each row is one line of D-22.
 const ON_JSON: [string, string, string | undefined, boolean][] = [
@@ -94,6 +94,23 @@ const ON_JSON: [string, string, string | undefined, boolean][] = [
   ['$.n', 'lt', '10', true],
   ['$.n', 'lt', '-10', false],
   ['$.status', 'gt', '1', false],
+  ['$.big', 'equals', '12345678901234567890', true],
+  ['$.big', 'equals', '12345678901234567891', false],
+  ['$.big', 'gt', '12345678901234567889', true],
+  ['$.exp', 'equals', '1e21', true],
+  ['$.exp', 'equals', '1000000000000000000000', true],
+  ['$.exp', 'equals', '1E+21', true],
+  ['$.exp', 'lt', '1000000000000000000001', true],
+  ['$.point', 'equals', '2.0e0', true],
+  ['$.point', 'equals', '2', true],
+  ['$.point', 'matches', '^2\\.0e0$', true],
+  ['$.huge', 'equals', '1e400', true],
+  ['$.huge', 'gt', '1e399', true],
+  ['$.third', 'equals', '0.3333333333333333333333', true],
+  ['$.third', 'equals', '0.3333333333333333', false],
+  ['$.hash', 'equals', '12e4', true],
+  ['$.hash', 'equals', '120000', false],
+  ['$.n', 'equals', '0.3e1', true],
   ['$.status', 'lt', '1', false],
   ['$.n', 'gt', 'a', false],
   ['$.status', 'contains', 'k', true],

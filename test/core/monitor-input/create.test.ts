@@ -127,7 +127,7 @@ const BAD: [unknown, string][] = [
   [{ name: 'x', expected_status: ',' }, 'expected_status must name at least one status such as 200 or 2xx'],
   [{ name: 'x', expected_status: '20x' }, 'expected_status must be statuses such as 200 or 2xx, separated by commas, got "20x"'],
   [{ name: 'x', body_match: 'x'.repeat(1025) }, 'body_match must be a text of 0 to 1024 characters, got 1025 characters'],
-  [{ name: 'x', follow_redirects: '2' }, 'follow_redirects must be true, false, 1 or 0, got "2"'],
+  [{ name: 'x', follow_redirects: '2' }, 'follow_redirects must be true, false or a number, got "2"'],
   [{ name: 'x', down_after_failures: 0 }, 'down_after_failures must be a whole number from 1 to 5, got 0'],
   [{ name: 'x', up_after_successes: 6 }, 'up_after_successes must be a whole number from 1 to 5, got 6'],
   [{ name: 'x', down_min_sources: 4 }, 'down_min_sources must be a whole number from 1 to 3 (the number of its agents), got 4'],

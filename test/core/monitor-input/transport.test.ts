@@ -40,6 +40,12 @@ test('a payload that one datagram cannot hold is refused, also by its bytes', (t
   t.deepEqual(write({ payload: 'é'.repeat(40_000) }), ['check_spec.transport.payload must be at most 65507 bytes, which is what one datagram holds, got 80000']);
 });
 
+test('beside a payload in hex what is expected is hex, or a pattern', (t) => {
+  t.deepEqual(write({ payload: '00', payloadEncoding: 'hex', expect: 'fF00' }), { transport: { payload: '00', payloadEncoding: 'hex', expect: 'fF00' } });
+  t.deepEqual(write({ payloadEncoding: 'hex', expect: '^ok', expectMode: 'regex' }), { transport: { payloadEncoding: 'hex', expect: '^ok', expectMode: 'regex' } });
+  t.deepEqual(write({ payload: '00', payloadEncoding: 'hex', expect: 'ok' }), ['check_spec.transport.expect must be pairs of hexadecimal digits beside payloadEncoding hex, or a regular expression with expectMode regex, got something else']);
+});
+
 test('a secret payload is sealed, checked like any other, and never part of a message', (t) => {
   t.deepEqual(write({ payload: 'hush', payloadSecret: true }), { transport: { payloadSecret: true }, payload: 'hush' });
   for (const payload of ['hush\\q', 'hush']) {

@@ -17,7 +17,7 @@ function connected(answer: TcpAnswer | null): TcpObservation {
 }
 
 function answered(text: string): TcpObservation {
-  return connected({ text, byteLength: text.length, end: 'deadline' });
+  return connected({ text, bytes: Buffer.from(text).toString('latin1'), byteLength: text.length, end: 'deadline' });
 }
 
 test('a connection is up where no answer is expected', (t) => {
@@ -37,18 +37,24 @@ test('under regex the pattern is searched for, and otherwise its characters stan
   t.like(judge(answered('aaa'), { expect: 'a+' }), { cause: 'tcp_mismatch' });
 });
 
+test('beside a payload in hex what is expected are bytes, a pattern stays text, and digits that are no hex are text', (t) => {
+  const hex = (expect: string, expectMode: 'contains' | 'regex' = 'contains') => judge(connected({ text: '�ab', bytes: 'ÿab', byteLength: 3, end: 'closed' }), { payloadEncoding: 'hex', expect, expectMode }).verdict;
+  t.deepEqual(['ff', 'FF61', '6162', 'ff62', 'ab', 'b'].map((expect) => hex(expect)), ['up', 'up', 'up', 'down', 'down', 'up']);
+  t.deepEqual([hex('^.ab$', 'regex'), hex('ff61', 'regex')], ['up', 'down']);
+});
+
 test('silence is told from a wrong answer, and a closed connection from a passed deadline', (t) => {
-  const silent = (end: TcpAnswer['end']) => judge(connected({ text: '', byteLength: 0, end }), { expect: 'x' });
+  const silent = (end: TcpAnswer['end']) => judge(connected({ text: '', bytes: '', byteLength: 0, end }), { expect: 'x' });
   t.deepEqual(silent('deadline'), { verdict: 'down', cause: 'tcp_no_banner', reason: 'Connected, but nothing arrived in time' });
   t.deepEqual(silent('closed'), { verdict: 'down', cause: 'tcp_no_banner', reason: 'The connection was closed before anything arrived' });
 });
 
 test('silence is no answer even for a pattern that is found in an empty text', (t) => {
-  t.like(judge(connected({ text: '', byteLength: 0, end: 'closed' }), { expect: '.*', expectMode: 'regex' }), { cause: 'tcp_no_banner' });
+  t.like(judge(connected({ text: '', bytes: '', byteLength: 0, end: 'closed' }), { expect: '.*', expectMode: 'regex' }), { cause: 'tcp_no_banner' });
 });
 
 test('half a character is an answer that differs', (t) => {
-  t.like(judge(connected({ text: '', byteLength: 1, end: 'closed' }), { expect: 'é' }), { cause: 'tcp_mismatch' });
+  t.like(judge(connected({ text: '', bytes: 'Ã', byteLength: 1, end: 'closed' }), { expect: 'é' }), { cause: 'tcp_mismatch' });
 });
 
 test('a reason says what was expected, shortened, and nothing of what came', (t) => {

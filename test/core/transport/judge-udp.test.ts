@@ -13,7 +13,7 @@ function judge(observation: UdpObservation, transport?: TransportSpec): Judgemen
 }
 
 function replied(reply: string): UdpObservation {
-  return { ...MEASURED, outcome: 'replied', latencyMs: 1, reply };
+  return { ...MEASURED, outcome: 'replied', latencyMs: 1, reply, replyBytes: Buffer.from(reply).toString('latin1') };
 }
 
 test('any reply is up where none is described, the empty one included', (t) => {

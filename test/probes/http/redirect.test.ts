@@ -50,3 +50,10 @@ test('only the five redirecting statuses with a usable location point somewhere'
   for (const status of [200, 201, 300, 304, 305, 306, 309, 404]) t.is(redirectTarget({ status, location: '/b' }, from), null);
   t.is(redirectTarget({ status: 301, location: '//other.example/c' }, from)?.href, 'https://other.example/c');
 });
+
+test("a Content-Type among the headers, plain or secret and in any case, wins over the body's contentType", (t) => {
+  const typeOf = (request: object, secretHeaders = {}) => buildFirstHop(httpTarget({ target: 'https://example.com/', checkSpec: { request: { body: 'x', contentType: 'text/plain', ...request } }, secrets: { secretHeaders } }))?.headers.get('content-type')?.value;
+  t.is(typeOf({}), 'text/plain');
+  t.is(typeOf({ headers: { 'content-TYPE': 'application/xml' } }), 'application/xml');
+  t.is(typeOf({}, { 'Content-Type': 'application/json' }), 'application/json');
+});

@@ -114,7 +114,7 @@ test('fifty hostile monitors of one account do not keep the checks of another fr
 });
 
 test('an answer over udp and records of DNS have the same budget', async (t) => {
-  const udp: Observation = { type: 'udp', startedAt: 1, dnsMs: null, outcome: 'replied', latencyMs: 1, reply: HOSTILE_BODY };
+  const udp: Observation = { type: 'udp', startedAt: 1, dnsMs: null, outcome: 'replied', latencyMs: 1, reply: HOSTILE_BODY, replyBytes: HOSTILE_BODY };
   const target = httpTarget({ type: 'udp', target: '127.0.0.1:9', checkSpec: { transport: { expect: 'a[ab]{300}[cd]', expectMode: 'regex' } } });
   t.like((await judge({ target, observation: udp, account: 'ten_1', check: null })).judgement, {
     verdict: 'none', reason: 'The 50 ms of computing that a check has were over at the expected answer "a[ab]{300}[cd]": simplify the pattern',
