@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 7577910bd4fcb6aeef2dc360fab1339c1e1678a282ebaa801011eba4eefd986d
+// openapi.yaml sha256 1c51d49dc4af63a865d91503ccae85938dba1a59824ac9e2f1af18a241e3adbb
 
 export type paths = {
     "/monitors": {
@@ -318,6 +318,7 @@ export type paths = {
         /**
          * How the installation is doing
          * @description An extension, for operators of the installation (users marked so; others get a 403): its processes, shared agents and queues. Nothing in it is of any account.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["getFleet"];
@@ -805,6 +806,7 @@ export type paths = {
         /**
          * Make an agent of one's own
          * @description An extension. The answer shows its token and the command that starts it, and nothing shows them again. For people: a new agent can be given secrets to check with. At the limit of the plan it is a 400.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createAgent"];
@@ -855,6 +857,7 @@ export type paths = {
         /**
          * Give an agent a new token
          * @description An extension. The old one ends at once, and the key that secrets were sealed to is forgotten: the next one that the agent shows counts. Brings an agent back that was revoked. A shared agent's cannot be changed: 403. Takes no body.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["rotateAgentToken"];
@@ -921,6 +924,7 @@ export type paths = {
         /**
          * Read who is signed in
          * @description An extension. The same as signing in answers: what a page needs after it was loaded anew.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["getSession"];
@@ -937,6 +941,7 @@ export type paths = {
         /**
          * Sign out
          * @description An extension. Ends this session and takes the cookie away.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["signOut"];
@@ -955,6 +960,7 @@ export type paths = {
         /**
          * List my sessions
          * @description An extension. Where the person is signed in, newest first.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listSessions"];
@@ -982,6 +988,7 @@ export type paths = {
         /**
          * End one of my sessions
          * @description An extension. Whoever is signed in there has to sign in again. Of the session of this request it is the same as signing out.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["endSession"];
@@ -1002,6 +1009,7 @@ export type paths = {
         /**
          * End all my other sessions
          * @description An extension. Signs the person out everywhere but here. Takes no body.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["endOtherSessions"];
@@ -1027,6 +1035,7 @@ export type paths = {
         /**
          * Change my name or theme
          * @description An extension. Fields that are left out stay.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         patch: operations["updateUser"];
@@ -1044,6 +1053,7 @@ export type paths = {
         /**
          * Change my password
          * @description An extension. Ends all other sessions of the person. A wrong `current` is a 400, and counts like a failure to sign in.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["changePassword"];
@@ -1066,6 +1076,7 @@ export type paths = {
          * Begin with a second factor
          * @description An extension. Makes a secret for an authenticator app (RFC 6238: SHA-1, 6 digits, 30 seconds). It counts from its first code on (confirmTotp);
          *     asked for again before that, it is another one. 409 where the second factor is on already. A wrong password is a 400, and counts like a failure to sign in.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["startTotp"];
@@ -1073,6 +1084,7 @@ export type paths = {
          * Turn the second factor off
          * @description An extension. Takes the password, and a code of the app or a recovery code; a wrong one is a 400, and counts like a failure to sign in. Ends all other
          *     sessions of the person. 409 where it is not on.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["removeTotp"];
@@ -1094,6 +1106,7 @@ export type paths = {
          * Turn the second factor on
          * @description An extension. Takes the first code of the app, and gives ten recovery codes, each good for one time in place of a code; they are shown now and never again.
          *     Ends all other sessions of the person. A wrong code is a 400, and counts like a failure to sign in. 409 where it was not begun, or is on already.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["confirmTotp"];
@@ -1116,6 +1129,7 @@ export type paths = {
          * Make new recovery codes
          * @description An extension. The old ones are good for nothing from then on; the new ones are shown now and never again. Takes the password, and a code of the app or an
          *     old recovery code, as removeTotp does. 409 where the second factor is not on.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["renewRecoveryCodes"];
@@ -1135,6 +1149,7 @@ export type paths = {
         /**
          * List the members
          * @description An extension. Everybody who can sign in to the account, in order of arrival. For every member: who may change something can be asked.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listMembers"];
@@ -1162,6 +1177,7 @@ export type paths = {
         /**
          * Remove a member, or leave
          * @description An extension. Owners can remove anybody, and everybody can leave. It ends the sessions of the member, and the open invitations that they made. API tokens stay, whoever made them. The last owner cannot go: 409.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["removeMember"];
@@ -1170,6 +1186,7 @@ export type paths = {
         /**
          * Change the role of a member
          * @description An extension. Ends the sessions of the member, but the one of the request. A member who was an owner takes the open invitations that they made along. The last owner stays one: 409.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         patch: operations["updateMember"];
@@ -1185,6 +1202,7 @@ export type paths = {
         /**
          * List the invitations
          * @description An extension. Those that nobody has taken up, in order of creation, without their links; also those that are past, for 30 days.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listInvitations"];
@@ -1192,6 +1210,7 @@ export type paths = {
         /**
          * Invite somebody
          * @description An extension. Shows the link, and nothing shows it again: send it yourself, no mail is sent. It is good once, within 7 days, and for whoever has it. An older one for the same address ends. 409 for who is a member already, and beside 100 others that are open.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createInvitation"];
@@ -1219,6 +1238,7 @@ export type paths = {
         /**
          * Take an invitation back
          * @description An extension. Its link is good for nothing from then on.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["deleteInvitation"];
@@ -1258,6 +1278,7 @@ export type paths = {
         /**
          * List the API tokens
          * @description An extension. In order of creation, without their values: those that are good, and those that ended within the last 30 days.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listTokens"];
@@ -1265,6 +1286,7 @@ export type paths = {
         /**
          * Make an API token
          * @description An extension. The answer shows the token, and nothing shows it again. As many as the plan allows can be good at a time; one more is a 400.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createToken"];
@@ -1290,6 +1312,7 @@ export type paths = {
         /**
          * Revoke an API token
          * @description An extension. It is good for nothing from then on. One that was revoked or has expired is a 404.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["revokeToken"];
@@ -1332,6 +1355,7 @@ export type paths = {
          *     this API by people and tokens, at the command line by the operator, and what the service does by itself, such as disabling a channel whose chat sent
          *     `/stop`. What was refused or changed nothing leaves none, but one: sign-ins that are refused because of too many wrong passwords. Secrets are told
          *     as `changed` alone. Names are as they were then. Entries are kept for 400 days. For owners: the log tells addresses, and who signed in when.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listAuditLog"];
@@ -1375,7 +1399,7 @@ export type paths = {
         };
         /**
          * Report in
-         * @description The job ran. HEAD does the same. A ping is answered once it is stored; the same one again within 200 ms counts as one.
+         * @description The job ran. A ping is answered once it is stored; the same one again within 200 ms counts as one.
          */
         get: operations["pingHeartbeat"];
         put?: never;
@@ -1386,7 +1410,11 @@ export type paths = {
         post: operations["pingHeartbeatWithBody"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report in, without an answer's body
+         * @description The same as GET.
+         */
+        head: operations["pingHeartbeatByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1400,18 +1428,25 @@ export type paths = {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Report the start of a job, without output
+         * @description The same as POST.
+         */
+        get: operations["pingHeartbeatStartByGet"];
         put?: never;
         /**
          * Report the start of a job
          * @description A sign of life that leaves the status as it is. Without an end within `maxDurationSeconds` the monitor goes down. The end that follows measures the run.
-         *     GET and HEAD do the same.
          *
          */
         post: operations["pingHeartbeatStart"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report the start of a job, without an answer's body
+         * @description The same as POST.
+         */
+        head: operations["pingHeartbeatStartByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1425,16 +1460,24 @@ export type paths = {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Report a failed job, without output
+         * @description The same as POST.
+         */
+        get: operations["pingHeartbeatFailByGet"];
         put?: never;
         /**
          * Report a failed job
-         * @description The monitor goes down; with `failEnabled` false this is a 400. GET and HEAD do the same.
+         * @description The monitor goes down; with `failEnabled` false this is a 400.
          */
         post: operations["pingHeartbeatFail"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report a failed job, without an answer's body
+         * @description The same as POST.
+         */
+        head: operations["pingHeartbeatFailByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1450,16 +1493,24 @@ export type paths = {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Report a job's exit status, without output
+         * @description The same as POST.
+         */
+        get: operations["pingHeartbeatExitStatusByGet"];
         put?: never;
         /**
          * Report a job's exit status
-         * @description 0 counts as a ping, anything else as a failure, which with `failEnabled` false is a 400. GET and HEAD do the same.
+         * @description 0 counts as a ping, anything else as a failure, which with `failEnabled` false is a 400.
          */
         post: operations["pingHeartbeatExitStatus"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report a job's exit status, without an answer's body
+         * @description The same as POST.
+         */
+        head: operations["pingHeartbeatExitStatusByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1501,6 +1552,27 @@ export type paths = {
          *
          */
         post: operations["agentIngest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/v1/discoveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload what was found in the network
+         * @description An extension, for agents of other makes, which may use `/agent/v1/discovery` as well: any JSON of up to 1 MiB is answered 204, and nothing of it is kept.
+         *
+         */
+        post: operations["agentDiscoveries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1947,8 +2019,8 @@ export type components = {
         };
         /** @description Other fields are ignored. */
         AgentPull: {
-            /** @description What the agent can measure, such as `http`, `cert`, `tcp`, `icmp`, `udp`. Without any it gets no work. */
-            capabilities?: string[];
+            /** @description What the agent can measure, such as `http`, `cert`, `tcp`, `icmp`, `udp`; others are ignored. Without any it gets no work. */
+            capabilities?: string[] | null;
             /** @description Cut to 64 characters. */
             version?: string | null;
             /** @description Cut to 64 characters. */
@@ -2007,15 +2079,17 @@ export type components = {
             /** @description The cause in a sentence for people. Cut to 500 characters. */
             reason?: string | null;
             latencyMs?: number | null;
-            /** @description From 100 to 599; 0 is as good as null. */
+            /** @description From 100 to 999; 0 is as good as null. */
             httpStatus?: number | null;
             /** @description Works, but not well. Only with `ok`. */
             degraded?: boolean | null;
             /** @description The start of the probe, Unix seconds with decimals: the identity of the result. */
             ts: number;
-            /** @description Of it `notAfter` is used, the end of the certificate that was seen; `daysRemaining`, `timing` and `ping` may be there. */
+            /** @description Of it `notAfter` is used, the end of the certificate that was seen, or `daysRemaining`; `timing` (`dnsMs`, `connectMs`, `tlsMs`, `firstByteMs` or
+             *     `waitMs`, `downloadMs`) and `answer` are kept with failures, and left out where they are of another form. There may be more.
+             *      */
             detail?: {
-                /** @description Unix seconds or an ISO date. */
+                /** @description Unix seconds or an ISO date; empty is as good as null. */
                 notAfter?: number | string | null;
             } | null;
         };
@@ -2985,9 +3059,11 @@ export type components = {
             created_at: components["schemas"]["UnixSeconds"];
         };
         IncidentNoteCreate: {
+            /** @description Blanks around it are dropped; one of blanks alone, or of characters that nobody can see, is a 400. */
             text: string;
         };
         Acknowledgement: {
+            /** @description Blanks around it are dropped; one of blanks alone, or of characters that nobody can see, is a 400. */
             note?: string;
         };
         RecordedGap: {
@@ -3645,6 +3721,16 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The request line and the headers have more than 16 KiB together. The connection is closed. */
+        HeadersTooLong: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The body is larger than 256 KiB. */
         TooLarge: {
             headers: {
@@ -3811,7 +3897,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3845,9 +3935,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3868,7 +3960,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3890,7 +3986,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3928,9 +4028,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3952,7 +4054,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3986,8 +4092,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4009,7 +4119,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4043,7 +4157,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4090,7 +4208,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4134,7 +4256,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4170,7 +4296,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4203,7 +4333,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4232,7 +4366,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4264,7 +4402,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4294,7 +4436,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4328,10 +4474,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4360,7 +4508,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4392,7 +4544,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4421,7 +4577,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4453,7 +4613,11 @@ export interface operations {
             200: components["responses"]["IncidentList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4486,7 +4650,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4512,10 +4680,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4537,7 +4707,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4575,10 +4749,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4602,7 +4778,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4641,7 +4821,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4678,7 +4862,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4712,9 +4900,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4747,7 +4937,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4769,7 +4963,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4795,9 +4993,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4840,7 +5040,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4878,10 +5082,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4915,8 +5121,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4950,7 +5160,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4983,7 +5197,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5017,8 +5235,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5057,7 +5279,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5091,9 +5317,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5126,7 +5354,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5148,7 +5380,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5182,7 +5418,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5219,7 +5459,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5257,7 +5501,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5287,7 +5535,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5322,9 +5574,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["SignInRefused"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5342,7 +5596,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5372,7 +5630,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5394,7 +5656,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5424,7 +5690,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5458,9 +5728,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5494,9 +5766,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5530,10 +5804,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5567,10 +5843,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5604,10 +5882,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5641,10 +5921,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5674,7 +5956,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5696,8 +5982,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5735,10 +6025,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5768,7 +6060,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5802,10 +6098,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5837,7 +6135,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5859,7 +6161,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5894,10 +6200,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5927,7 +6235,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5961,9 +6273,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5985,7 +6299,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6014,7 +6332,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6062,7 +6384,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6090,6 +6416,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
         };
     };
@@ -6108,6 +6435,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6127,6 +6455,47 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatStartByGet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6146,6 +6515,48 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatStartByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatFailByGet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6166,6 +6577,51 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatFailByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatExitStatusByGet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+                /** @description The job's exit status; 0 is a success. Another number is a 404. */
+                exit_status: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6188,6 +6644,30 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatExitStatusByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+                /** @description The job's exit status; 0 is a success. Another number is a 404. */
+                exit_status: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6236,6 +6716,7 @@ export interface operations {
             413: components["responses"]["AgentBodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6272,6 +6753,32 @@ export interface operations {
             413: components["responses"]["AgentBodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agentDiscoveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["UnknownAgent"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["AgentBodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

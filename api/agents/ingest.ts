@@ -69,9 +69,14 @@ function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: Reported
     ...judgement,
     latencyMs,
     httpStatus,
-    phases: isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds) ? wholePhases(timing) : null,
+    phases: isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds) ? wholePhases(withWait(timing)) : null,
     answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
   };
+}
+
+/** Agents of other makes call the wait for the first byte by its other name. */
+function withWait({ waitMs, ...timing }: Record<string, unknown>): Record<string, unknown> {
+  return { ...timing, firstByteMs: timing['firstByteMs'] ?? waitMs };
 }
 
 /** The version of the checks that a result measured: before the newest was given it was the one before, where there was one. */

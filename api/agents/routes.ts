@@ -18,6 +18,9 @@ const MAX_BODY_BYTES = 1_048_576;
 /** Requests of an agent in a minute, over all processes: one every 15 s, results every second, and a backlog to be rid of. */
 const REQUESTS_PER_MINUTE = 300;
 
+/** Where agents of other makes upload what they found in their network, if they do. */
+const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
+
 /** The protocol of customers' agents: calls with an agent's token, and no other. */
 export function createAgentRouter(dependencies: ApiDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -26,11 +29,17 @@ export function createAgentRouter(dependencies: ApiDependencies): Router {
     limits: [REQUESTS_PER_MINUTE],
     countOf: ({ agent }) => (agent === undefined ? null : { key: `agent:${agent.id}`, limit: REQUESTS_PER_MINUTE }),
   });
-  for (const path of Object.keys(handlers)) router.all(path, noteRoute(path));
+  for (const path of [...Object.keys(handlers), ...DISCOVERY_PATHS]) router.all(path, noteRoute(path));
   router.use(agentAuthentication(dependencies), limit, requireAgent);
   for (const [path, handler] of Object.entries(handlers)) router.route(path).post(...readJson(MAX_BODY_BYTES), requireBody, handler).all(onlyPost);
+  for (const path of DISCOVERY_PATHS) router.route(path).post(...readJson(MAX_BODY_BYTES), dropDiscoveries).all(onlyPost);
   return router;
 }
+
+/** Taken and dropped: an agent that finds nobody to tell of them would try again and again. */
+const dropDiscoveries: RequestHandler = (_request, response) => {
+  response.status(204).end();
+};
 
 function noteRoute(path: string): RequestHandler {
   return (_request, response, next) => {

@@ -36,6 +36,16 @@ const SENTENCES = {
   unsupported: 'The agent cannot run this check',
 } satisfies Record<FixedCause, string>;
 
+/** Causes of agents of other makes that are none of ours. */
+const FOREIGN_SENTENCES: ReadonlyMap<string, string> = new Map([
+  ['tcp_refused', 'The connection was refused'],
+  ['tcp_timeout', 'No connection came about in time'],
+  ['tcp_error', 'The connection failed'],
+  ['udp_error', 'The datagram could not be sent, or nothing be received'],
+  ['icmp_socket', 'The agent could not open a socket for echo requests'],
+  ['bad_request', 'The agent could not make a request of the settings of the monitor'],
+]);
+
 const STATUS = /^status_(\d{3})$/;
 const ASSERTION = /^assert_(text_body|json_body|header|response_time|cert_expiry)_/;
 
@@ -51,6 +61,8 @@ const ASSERTED = {
 export function tellCause(cause: string, agentName: string): string {
   const fixed = CAUSES.find((known) => known === cause);
   if (fixed !== undefined) return SENTENCES[fixed];
+  const foreign = FOREIGN_SENTENCES.get(cause);
+  if (foreign !== undefined) return foreign;
   const status = STATUS.exec(cause)?.[1];
   if (status !== undefined) return `HTTP ${status} instead of what is expected`;
   const source = ASSERTION.exec(cause)?.[1] as keyof typeof ASSERTED | undefined;

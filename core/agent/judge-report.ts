@@ -9,7 +9,7 @@ import { UNSUPPORTED_BY_AGENT } from './wire.ts';
 export type ReportedJudgement = { verdict: Vote; cause: string | null; reason: string | null };
 
 /** Causes that say that the agent could not measure: no vote, as when our own probes say so (D-20). */
-const NO_VOTE = new Set([UNSUPPORTED_BY_AGENT, 'unsupported', 'blocked_target', 'icmp_unavailable']);
+const NO_VOTE = new Set([UNSUPPORTED_BY_AGENT, 'unsupported', 'blocked_target', 'icmp_unavailable', 'icmp_socket', 'bad_request']);
 
 /** Longest cause and sentence of an agent, in characters: what the evaluator keeps. */
 const MAX_CAUSE = 64;

@@ -130,6 +130,8 @@ function days(...[value, field, problems]: Parameters<Check<number>>): number | 
 }
 
 function certificateDate(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
+  // Some agents say so where no certificate was seen.
+  if (value === '') return undefined;
   const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
   // No certificate ends in the year 5138 or later: such a number is milliseconds.
   if (typeof seconds === 'number' && Math.abs(seconds) < MOST_SECONDS * 1000) return Math.floor(Math.abs(seconds) < MOST_SECONDS ? seconds : seconds / 1000);

@@ -11,7 +11,7 @@ export type AgentCaller = {
   name: string;
   token: string;
   /** `POST /agent/v1/<path>`; a string goes out as it is. */
-  post: (path: 'pull' | 'ingest', body: unknown, headers?: Record<string, string>, base?: string) => Promise<Answer>;
+  post: (path: 'pull' | 'ingest' | 'discoveries' | 'discovery', body: unknown, headers?: Record<string, string>, base?: string) => Promise<Answer>;
   /** Makes a monitor that this agent watches and returns its id. */
   watch: (monitor: object) => Promise<string>;
 };

@@ -130,6 +130,15 @@ test('the steps of an exchange are kept with failures and now and then a success
   t.deepEqual(submittedBy(api, agent).map((result) => result.phases), [phases, null, phases, null, null]);
 });
 
+test('agents of other makes may call the wait for the first byte waitMs, and leave notAfter empty', async (t) => {
+  const { api } = t.context;
+  const { agent, id } = await workingAgent(api);
+  const timings = [{ connectMs: 2, waitMs: 12.6 }, { waitMs: 5, firstByteMs: 7 }, { waitMs: 5, firstByteMs: null }];
+  const results = timings.map((timing, index) => ({ monitorId: id, ok: false, cause: 'timeout', ts: nowSeconds() + index, detail: { timing, notAfter: '' } }));
+  t.is((await agent.post('ingest', { results })).status, 200);
+  t.deepEqual(submittedBy(api, agent).map((result) => result.phases?.firstByteMs), [13, 7, 5]);
+});
+
 test('the answer behind a failure is kept, cleaned; of a good result and of another form it is left out', async (t) => {
   const { api } = t.context;
   const { agent, id } = await workingAgent(api);

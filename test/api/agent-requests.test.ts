@@ -27,6 +27,22 @@ for (const path of ['pull', 'ingest'] as const) {
   });
 }
 
+test('what an agent of another make discovered is taken, whatever it is, and dropped', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const agent = await agentCaller(api, account);
+  for (const path of ['discoveries', 'discovery'] as const) {
+    for (const body of [{ discoveries: [{ target: 'nas.lan:22' }] }, {}, []]) {
+      const answer = await agent.post(path, body);
+      t.deepEqual([answer.status, answer.text], [204, '']);
+    }
+    isError(t, await agent.post(path, `"${'x'.repeat(1_100_000)}"`), { status: 413, error: /at most 1048576 bytes/ });
+    isError(t, await send(`${api.url}/agent/v1/${path}`, { method: 'POST', body: {}, headers: { Authorization: `Bearer ${account.ownerToken}` } }), { status: 401, error: /is for the API/ });
+    isError(t, await send(`${api.url}/agent/v1/${path}`, { method: 'GET', headers: { Authorization: `Bearer ${agent.token}` } }), { status: 405, error: /only POST/ });
+  }
+  t.deepEqual((await account.owner('GET', '/v1/monitors')).json, { monitors: [] });
+});
+
 test("an agent's token opens nothing of the API", async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
 import { METHODS, readDescription } from '../../api/description.ts';
@@ -63,4 +64,62 @@ test('every operation has an example of its success, where it has a body, and ev
       if (body !== undefined) t.truthy(body.examples, `${method} ${path}`);
     }
   }
+});
+
+const CONSOLE_ALONE = "The console's alone: an API token, whatever its scopes, is answered with 403.";
+
+test('an operation that no token can call says so in so many words', async (t) => {
+  const { paths, ...rest } = await readDescription();
+  const operations = Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? [])) as { operationId: string; description?: string; 'x-caller'?: string }[];
+  for (const operation of operations) t.is(operation.description?.includes(CONSOLE_ALONE) === true, operation['x-caller'] === 'session', operation.operationId);
+  t.regex(JSON.stringify(rest), /Members, invitations, API tokens, sessions, second factors, the audit log and the making of\\nagents are the console's alone/);
+});
+
+/** The status of a request that `fetch` would not send. */
+function statusOf(url: string, { method, headers, body }: { method: string; headers: Record<string, string>; body: string }): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const request = httpRequest(url, { method, headers: { ...headers, 'Content-Length': String(body.length) } }, (response) => void response.resume().once('end', () => resolve(response.statusCode ?? 0)));
+  request.once('error', reject).end(body);
+  return promise;
+}
+
+test('405, 413, 415 and 431 are described wherever they are answered', async (t) => {
+  const { api } = t.context;
+  const { ownerToken } = await api.account('pro');
+  const { paths } = await readDescription();
+  const headers = { Authorization: `Bearer ${ownerToken}` };
+  for (const [path, item] of Object.entries(paths)) {
+    const isBelowV1 = item.servers === undefined && path !== '/openapi.json';
+    const url = `${api.url}${item.servers === undefined ? '/v1' : ''}${path.replaceAll(/\{\w+\}/g, 'mon_x.y')}`;
+    for (const method of METHODS.filter((candidate) => item[candidate] !== undefined)) {
+      const described = Object.keys(item[method]?.responses ?? {});
+      for (const status of ['405', '431', ...(isBelowV1 ? ['413', '415'] : [])]) t.true(described.includes(status), `${method} ${path} ${status}`);
+      if (isBelowV1) t.true([415, 401, 403].includes(await statusOf(url, { method: method.toUpperCase(), headers: { ...headers, 'Content-Type': 'text/plain' }, body: 'x' })), `${method} ${path}`);
+    }
+    t.is(await statusOf(url, { method: 'GET', headers: { ...headers, 'X-Long': 'x'.repeat(20_000) }, body: '' }), 431, path);
+  }
+  t.is(await statusOf(`${api.url}/v1/monitors`, { method: 'GET', headers: { ...headers, 'Content-Type': 'text/plain' }, body: 'x' }), 415);
+  t.is(await statusOf(`${api.url}/v1/monitors`, { method: 'GET', headers: { ...headers, 'Content-Type': 'application/json' }, body: ' '.repeat(262_145) }), 413);
+});
+
+test('every signal of a heartbeat is described for GET, HEAD and POST', async (t) => {
+  const { paths } = await readDescription();
+  const pings = Object.entries(paths).filter(([path]) => path.startsWith('/ping/'));
+  t.is(pings.length, 4);
+  for (const [path, item] of pings) for (const method of ['get', 'head', 'post']) t.true(Object.hasOwn(item, method), `${method} ${path}`);
+});
+
+const IN_ORDER = ['created_at', 'started_at', 'state_since', 'event_at', 'detected_at', 'acknowledged_at', 'updated_at', 'last_seen_at', 'last_used_at', 'last_signed_in_at', 'resolved_at', 'ended_at', 'finished_at', 'revoked_at', 'sent_at', 'expires_at'];
+
+test('the times of an example follow one another as they would in life', async (t) => {
+  const { components } = await readDescription();
+  const check = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const times = IN_ORDER.filter((name) => name !== 'updated_at' && typeof (value as Record<string, unknown>)[name] === 'number').map((name) => Number((value as Record<string, unknown>)[name]));
+    t.deepEqual(times, times.toSorted((a, b) => a - b), place);
+    for (const [name, inner] of Object.entries(value)) check(inner, `${place}.${name}`);
+  };
+  const examples = Object.entries(components['examples'] as unknown as Record<string, object>);
+  t.true(examples.length > 20);
+  for (const [name, example] of examples) check(example, name);
 });

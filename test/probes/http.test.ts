@@ -14,7 +14,7 @@ type Seen = { method: string | undefined; url: string | undefined; headers: Inco
 
 /** A server that remembers what it was asked and answers 200 with a fixed body. */
 /** Notes all requests; with `movedTo`, those for `/` are sent there by a 307 first. */
-async function startRecorder(t: ExecutionContext, movedTo?: (port: number) => string) {
+async function startRecorder(t: ExecutionContext, movedTo?: (ownPort: number) => string) {
   const seen: Seen[] = [];
   const { port } = await startHttpServer(t, async (request, response) => {
     if (movedTo !== undefined && request.url === '/') {
@@ -253,14 +253,14 @@ const SECRET_REQUEST: Partial<CheckTarget> = {
 };
 
 test('secrets stay on the way as long as host and port do', async (t) => {
-  const { port, seen } = await startRecorder(t, (port) => `http://127.0.0.1:${port}/end`);
+  const { port, seen } = await startRecorder(t, (ownPort) => `http://127.0.0.1:${ownPort}/end`);
   await probe(httpTarget({ target: `http://127.0.0.1:${port}/`, ...SECRET_REQUEST }));
   t.like(seen[0]?.headers, { 'x-plain': 'plain', 'x-key': 'hidden', authorization: 'Bearer tkn', cookie: 'session=1' });
   t.is(seen[0]?.body, 'hidden body');
 });
 
 test('secrets reach a subdomain of the first host', async (t) => {
-  const { port, seen } = await startRecorder(t, (port) => `http://sub.localhost:${port}/end`);
+  const { port, seen } = await startRecorder(t, (ownPort) => `http://sub.localhost:${ownPort}/end`);
   const observation = await probe(httpTarget({ target: `http://localhost:${port}/`, ...SECRET_REQUEST }));
   // Not every resolver knows names below localhost; where one does, the secrets must have come.
   if (observation.outcome === 'failed') t.regex(observation.cause, /^dns_/);
