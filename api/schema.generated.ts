@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 1c51d49dc4af63a865d91503ccae85938dba1a59824ac9e2f1af18a241e3adbb
+// openapi.yaml sha256 627fb7fb9c0e9f93a1c11669da9e9e7f14600347414d3766ea3b2af6e76814f1
 
 export type paths = {
     "/monitors": {
@@ -345,7 +345,8 @@ export type paths = {
          *     `monitor`: the monitor as it is), and answers what was seen. `monitor` is read as a creation or a PATCH is, with the same 400s; only its name may be
          *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own, and a 400 where
          *     stored secrets would go to one that the monitor does not have), for domain, dns and vendor the
-         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each person or token. Needs the `write` scope.
+         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each account,
+         *     reads of status pages that are not in the catalogue included. Needs the `write` scope.
          *
          */
         post: operations["tryMonitor"];
@@ -386,7 +387,7 @@ export type paths = {
          * List what a vendor's status page lists
          * @description An extension. What a vendor monitor with this `target` could watch, each with its present state. The page is read by a worker, 8 seconds at most, unless it
          *     was within the last minute. A page that cannot be read, or is none, is no error: `failure` says why, and there are no components. AWS lists only what is in trouble, Azure
-         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each person or token.
+         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each account, previews included.
          *
          */
         get: operations["listVendorComponents"];
@@ -1405,7 +1406,9 @@ export type paths = {
         put?: never;
         /**
          * Report in, with output
-         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type; a longer one is no error.
+         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type, and its first line alone once there were 64 KiB within an hour; a longer
+         *     one is no error. Of pings that come far more often than the interval asks for, not each is kept; all count.
+         *
          */
         post: operations["pingHeartbeatWithBody"];
         delete?: never;
@@ -2493,6 +2496,10 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
+            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
+             *     told of. The newest is sent. Absent where there were none.
+             *      */
+            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -2514,6 +2521,10 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
+            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
+             *     told of. The newest is sent. Absent where there were none.
+             *      */
+            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -3638,6 +3649,19 @@ export type components = {
         /** @description No monitor has this token, or the path is none of those above. */
         UnknownHeartbeat: {
             headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The heartbeat reports more changes than are kept, so that the ping counts as a sign of life alone; or too many pings with tokens that no heartbeat has came
+         *     from this address.
+         *      */
+        TooManyPings: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -6435,6 +6459,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6455,6 +6480,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6475,6 +6501,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6495,6 +6522,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6515,6 +6543,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6535,6 +6564,7 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6556,6 +6586,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6577,6 +6608,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6598,6 +6630,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6621,6 +6654,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6644,6 +6678,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -6667,6 +6702,7 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
             431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
