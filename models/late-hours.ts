@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../core/rollup-spans.ts';
 import type { Database } from './database.ts';
-import { holdMark, LATE_AFTER_MS, rollDay, rollHour } from './rollups.ts';
+import { setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
+import { holdMark, LATE_AFTER_MS, rollDayWithoutFaulty, rollHourWithoutFaulty, uniqueSources } from './rollups.ts';
 import { inPoolTransaction, type Run } from './sql.ts';
 
 /** Hours of sources that are made again in one transaction: while it lasts, who notes one of them waits. */
@@ -24,31 +25,65 @@ export async function noteLateHours(run: Run, results: readonly { monitorNo: num
   );
 }
 
+/** What came of making hours again: how many were taken, and those that could not be made. */
+export type RemadeHours = { taken: number; setAside: SetAsideHour[] };
+
 /**
- * Makes some of the hours again that results came late for, and the days that they belong to; returns how many were taken, 0 = there are none, or
- * another process is at it. What is taken leaves the list in the same transaction, and what is noted meanwhile stays. Hours that are not rolled
- * up yet wait for that.
+ * Makes some of the hours again that results came late for or that were set aside until now, and the days that they belong to; none are taken where
+ * there are none, or another process is at it. What is taken leaves its list in the same transaction, and what is noted meanwhile stays. Hours that
+ * are not rolled up yet wait for that; those that fail are set aside for longer each time.
  */
-export async function remakeLateHours(database: Pick<Database, 'pool'>): Promise<number> {
+export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
   return await inPoolTransaction(database, async (run) => {
     // A day is made of all its hours: two who make hours of one day at once would each miss the other's.
     const untilMs = await holdMark(run);
-    if (untilMs === null) return 0;
-    const taken = await run<{ atMs: number; monitorNo: number; agentNo: number }>(
-      `WITH taken AS MATERIALIZED (
-         SELECT at, monitor_no, agent_no FROM late_hours WHERE at < $1 ORDER BY at, monitor_no, agent_no LIMIT ${CHUNK} FOR UPDATE SKIP LOCKED
-       )
-       DELETE FROM late_hours l USING taken t WHERE l.at = t.at AND l.monitor_no = t.monitor_no AND l.agent_no = t.agent_no
-       RETURNING l.at AS "atMs", l.monitor_no AS "monitorNo", l.agent_no AS "agentNo"`,
-      [untilMs],
-    );
-    for (const [atMs, only] of Map.groupBy(taken, (key) => key.atMs)) await rollHour(run, { atMs, only });
-    for (const [atMs, keys] of Map.groupBy(taken, (key) => Math.floor(key.atMs / DAY_MS) * DAY_MS)) {
-      const only = [...new Map(keys.map((key) => [`${key.monitorNo}/${key.agentNo}`, key])).values()];
-      if (atMs + DAY_MS <= untilMs) await rollDay(run, { atMs, only });
+    if (untilMs === null) return { taken: 0, setAside: [] };
+    const taken = await takeHours(run, untilMs, nowMs);
+    const failed: (FailedSource & { hourMs: number })[] = [];
+    for (const [atMs, only] of Map.groupBy(taken, (key) => key.atMs)) {
+      failed.push(...(await rollHourWithoutFaulty(run, { atMs, only })).failed.map((source) => ({ ...source, hourMs: atMs })));
     }
-    return taken.length;
+    for (const [atMs, keys] of Map.groupBy(taken, (key) => Math.floor(key.atMs / DAY_MS) * DAY_MS)) {
+      if (atMs + DAY_MS > untilMs) continue;
+      const ofDay = (await rollDayWithoutFaulty(run, { atMs, only: uniqueSources(keys) })).failed;
+      failed.push(...ofDay.flatMap((source) => keys.filter((key) => isSame(key, source)).map((key) => ({ ...source, hourMs: key.atMs }))));
+    }
+    const setAsideHours = taken.flatMap(({ attempts, ...key }) => {
+      const failure = failed.find((one) => one.hourMs === key.atMs && isSame(one, key));
+      return failure === undefined ? [] : [{ ...key, attempts: attempts + 1, error: failure.error }];
+    });
+    await setAside(run, setAsideHours, nowMs);
+    return { taken: taken.length, setAside: setAsideHours };
   });
+}
+
+type TakenHour = SourceKey & { atMs: number; attempts: number };
+
+/** An hour that was set aside waits for its time also where results came late for it. */
+async function takeHours(run: Run, untilMs: number, nowMs: number): Promise<TakenHour[]> {
+  return await run<TakenHour>(
+    `WITH taken AS MATERIALIZED (
+       SELECT l.at, l.monitor_no, l.agent_no FROM late_hours l
+       WHERE l.at < $1 AND NOT EXISTS (SELECT FROM set_aside_hours a WHERE a.at = l.at AND a.monitor_no = l.monitor_no AND a.agent_no = l.agent_no AND a.retry_at > $2)
+       ORDER BY l.at, l.monitor_no, l.agent_no LIMIT ${CHUNK} FOR UPDATE OF l SKIP LOCKED
+     ), late AS (
+       DELETE FROM late_hours l USING taken t WHERE l.at = t.at AND l.monitor_no = t.monitor_no AND l.agent_no = t.agent_no
+       RETURNING l.at, l.monitor_no, l.agent_no
+     ), due AS MATERIALIZED (
+       SELECT at, monitor_no, agent_no FROM set_aside_hours WHERE retry_at <= $2 ORDER BY at, monitor_no, agent_no LIMIT ${CHUNK}
+     ), retried AS (
+       DELETE FROM set_aside_hours a USING (SELECT * FROM taken UNION SELECT * FROM due) t
+       WHERE a.at = t.at AND a.monitor_no = t.monitor_no AND a.agent_no = t.agent_no
+       RETURNING a.at, a.monitor_no, a.agent_no, a.attempts
+     )
+     SELECT at AS "atMs", monitor_no AS "monitorNo", agent_no AS "agentNo", coalesce(r.attempts, 0) AS attempts
+     FROM late FULL JOIN retried r USING (at, monitor_no, agent_no) ORDER BY 1, 2, 3`,
+    [untilMs, nowMs],
+  );
+}
+
+function isSame(one: SourceKey, other: SourceKey): boolean {
+  return one.monitorNo === other.monitorNo && one.agentNo === other.agentNo;
 }
 
 function hourOf(atMs: number): number {

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../core/rollup-spans.ts';
 import type { Database } from './database.ts';
-import { rolledUntilMs } from './rollups.ts';
+import { rolledUntilMs, rollupsFailingSinceMs } from './rollups.ts';
 import { inPoolTransaction, runOn, sqlStateOf, type Run } from './sql.ts';
 
 /** Tables in partitions of their time column (Unix milliseconds): single things by UTC day, roll-ups by calendar month. */
@@ -15,6 +15,9 @@ const DAYS_AHEAD = 3;
 
 /** SQLSTATE of a row for which no partition exists. */
 export const NO_PARTITION = '23514';
+
+/** Single things wait this long past their time for roll-ups that fail altogether, in milliseconds: then the disk counts for more. */
+const PATIENCE_MS = 7 * DAY_MS;
 
 /** How long each table keeps what it holds, in days. */
 export type KeptDays = Readonly<Record<Table, number>>;
@@ -47,11 +50,13 @@ async function create(database: Pick<Database, 'pool'>, wanted: readonly { table
 
 /**
  * Drops the partitions whose newest row is older than its table keeps rows, and returns their names. Single things stay until they are rolled
- * up, for days on which nothing was done as well.
+ * up, for days on which nothing was done as well; where each run of the roll-ups has failed for a week they do not.
  */
 export async function dropOldPartitions(database: Pick<Database, 'pool'>, nowMs: number, keptDays: KeptDays): Promise<string[]> {
   const run = runOn(database.pool);
-  const rolledMs = await rolledUntilMs(run);
+  const failingSinceMs = await rollupsFailingSinceMs(run);
+  const isGivenUp = failingSinceMs !== null && nowMs - failingSinceMs > PATIENCE_MS;
+  const rolledMs = isGivenUp ? Number.POSITIVE_INFINITY : await rolledUntilMs(run);
   const dropped: string[] = [];
   for (const table of TABLES) {
     const keptFromMs = (Math.floor(nowMs / DAY_MS) - keptDays[table]) * DAY_MS;

@@ -1,11 +1,15 @@
 import { VERDICT_CODES } from '../core/cause-code.ts';
 import { DAY_MS, HOUR_MS } from '../core/rollup-spans.ts';
 import type { Database } from './database.ts';
-import { bucketSql, isTimed, phasesOfCheck, rawChecks, summedPhases } from './raw-checks.ts';
+import { bucketSql, isTimed, phasesOfCheck, rawChecks, storedPhases } from './raw-checks.ts';
+import { makeWithoutFaulty, setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
 /** Name of the mark that says how far checks are rolled up: what ends before it is, hours and days. */
 const MARK = 'rollups';
+
+/** Name of the mark that is there while runs fail as a whole, and says since when. */
+const FAILING_MARK = 'rollups_failing';
 
 /** An hour is rolled up once it is over for so long, in milliseconds. */
 const SETTLED_AFTER_MS = 90_000;
@@ -24,10 +28,13 @@ const MAX_STATEMENT_MS = 600_000;
 const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL work_mem = '64MB'"];
 
 /** What is to be made: one hour or day, of every monitor and source, or of these only. */
-export type RollupScope = { atMs: number; only?: readonly { monitorNo: number; agentNo: number }[] };
+export type RollupScope = { atMs: number; only?: readonly SourceKey[] };
 
-/** What came of asking for the next hour: it was rolled up; it is not over yet, or transactions are open that may hold results of it; or another process is at it. */
-export type NextHour = { outcome: 'rolled'; atMs: number; rows: number } | { outcome: 'early' | 'busy' };
+/**
+ * What came of asking for the next hour: it was rolled up, but for the sources that were set aside; it is not over yet, or transactions are open that may
+ * hold results of it; or another process is at it.
+ */
+export type NextHour = { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] } | { outcome: 'early' | 'busy' };
 
 /** Until when all hours are rolled up, and all days that ended by then, in Unix milliseconds: a whole hour; 0 before the first one. */
 export async function rolledUntilMs(run: Run): Promise<number> {
@@ -39,6 +46,29 @@ export async function rolledUntilMs(run: Run): Promise<number> {
 export async function databaseNowMs(run: Run): Promise<number> {
   const [row] = await run<{ at: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at');
   return row?.at ?? 0;
+}
+
+/**
+ * When the oldest hour was over, or will be, that is not rolled up, in Unix milliseconds. Before the first run that is the hour of the oldest result; null
+ * where there is none.
+ */
+export async function unrolledSinceMs(run: Run): Promise<number | null> {
+  const untilMs = await rolledUntilMs(run);
+  if (untilMs > 0) return untilMs + HOUR_MS;
+  const [row] = await run<{ at: number | null }>('SELECT least((SELECT min(due_at) FROM check_results), (SELECT min(at) FROM heartbeat_pings)) AS at');
+  return row === undefined || row.at === null ? null : Math.floor(row.at / HOUR_MS) * HOUR_MS + HOUR_MS;
+}
+
+/** Records that a whole run failed at `nowMs`, unless the run before it did so already, or that one went through. Unix milliseconds. */
+export async function noteRollupRun(run: Run, { failed, nowMs }: { failed: boolean; nowMs: number }): Promise<void> {
+  if (failed) await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [FAILING_MARK, nowMs]);
+  else await run('DELETE FROM service_marks WHERE name = $1', [FAILING_MARK]);
+}
+
+/** Since when every run has failed, in Unix milliseconds; null where the last one went through. */
+export async function rollupsFailingSinceMs(run: Run): Promise<number | null> {
+  const [row] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [FAILING_MARK]);
+  return row?.at ?? null;
 }
 
 /** Says from which hour on there is something to roll up, where that was never said. */
@@ -60,10 +90,12 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
     if (nowMs < endMs + SETTLED_AFTER_MS) return { outcome: 'early' };
     if (nowMs < endMs + PATIENCE_MS && (await isOpenSince(run, endMs + LATE_AFTER_MS))) return { outcome: 'early' };
     for (const setting of ROOM) await run(setting);
-    const rows = await rollHour(run, { atMs });
-    if (endMs % DAY_MS === 0) await rollDay(run, { atMs: endMs - DAY_MS });
+    const { rows, failed } = await rollHourWithoutFaulty(run, { atMs });
+    const ofDay = endMs % DAY_MS === 0 ? (await rollDayWithoutFaulty(run, { atMs: endMs - DAY_MS })).failed : [];
+    const hours = uniqueSources([...failed, ...ofDay]).map((source) => ({ ...source, atMs, attempts: 1 }));
+    await setAside(run, hours, nowMs);
     await run('UPDATE service_marks SET at = $2 WHERE name = $1', [MARK, endMs]);
-    return { outcome: 'rolled', atMs, rows };
+    return { outcome: 'rolled', atMs, rows, setAside: hours };
   });
 }
 
@@ -88,12 +120,47 @@ async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** Makes the roll-ups of an hour but for the sources of which that fails. */
+export async function rollHourWithoutFaulty(run: Run, { atMs, only }: RollupScope): Promise<{ rows: number; failed: FailedSource[] }> {
+  return await makeWithoutFaulty(run, {
+    list: async () => (only === undefined ? await listSourcesOfHour(run, atMs) : [...only]),
+    make: (some = only) => rollHour(run, { atMs, ...(some && { only: some }) }),
+  });
+}
+
+/** Makes the roll-ups of a day but for the sources of which that fails. */
+export async function rollDayWithoutFaulty(run: Run, { atMs, only }: RollupScope): Promise<{ rows: number; failed: FailedSource[] }> {
+  return await makeWithoutFaulty(run, {
+    list: async () => (only === undefined ? await listSourcesOfDay(run, atMs) : [...only]),
+    make: (some = only) => rollDay(run, { atMs, ...(some && { only: some }) }),
+  });
+}
+
+/** One failure of each source. */
+export function uniqueSources<Key extends SourceKey>(keys: readonly Key[]): Key[] {
+  return [...new Map(keys.map((key) => [`${key.monitorNo}/${key.agentNo}`, key])).values()];
+}
+
+/** Without what may be broken in them. */
+async function listSourcesOfHour(run: Run, atMs: number): Promise<SourceKey[]> {
+  return await run<SourceKey>(
+    `SELECT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM check_results WHERE due_at >= $1 AND due_at < $2
+     UNION SELECT monitor_no, (SELECT no FROM agents WHERE kind = 'service') FROM heartbeat_pings WHERE at >= $1 AND at < $2`,
+    [atMs, atMs + HOUR_MS],
+  );
+}
+
+async function listSourcesOfDay(run: Run, atMs: number): Promise<SourceKey[]> {
+  return await run<SourceKey>('SELECT DISTINCT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM hourly_rollups WHERE at >= $1 AND at < $2', [atMs, atMs + DAY_MS]);
+}
+
 /** Makes the roll-ups of an hour of all that was seen in it, whole, in place of those that were there; returns how many were written. */
 export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<number> {
   const { up, degraded, down, none } = VERDICT_CODES;
   const checks = `(${rawChecks({ from: '$1::bigint', to: '$2::bigint', ...(only && { only: isAmongKeys }) })}) r`;
   return await store(run, {
     table: 'hourly_rollups',
+    from: 'checks',
     bind: [atMs, atMs + HOUR_MS, ...keyColumns(only)],
     // Each check is read once: whether it has a latency is part of what it is grouped by.
     grouped: `SELECT monitor_no, agent_no, CASE WHEN ${isTimed('r')} THEN ${bucketSql('latency_ms')} END AS bucket,
@@ -109,6 +176,7 @@ export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<nu
   const where = `h.at >= $1::bigint AND h.at < $2::bigint ${only === undefined ? '' : `AND ${isAmongKeys('h')}`}`;
   return await store(run, {
     table: 'daily_rollups',
+    from: 'rollups',
     bind: [atMs, atMs + DAY_MS, ...keyColumns(only)],
     // A row for the verdicts of an hour, which has no bucket, beside one for each of its buckets.
     grouped: `SELECT monitor_no, agent_no, bucket, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down, sum(none) AS none, sum(n) AS n FROM (
@@ -120,9 +188,9 @@ export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<nu
   });
 }
 
-type Parts = { table: 'hourly_rollups' | 'daily_rollups'; bind: unknown[]; grouped: string; phases: string };
+type Parts = { table: 'hourly_rollups' | 'daily_rollups'; from: 'checks' | 'rollups'; bind: unknown[]; grouped: string; phases: string };
 
-async function store(run: Run, { table, bind, grouped, phases }: Parts): Promise<number> {
+async function store(run: Run, { table, from, bind, grouped, phases }: Parts): Promise<number> {
   const [row] = await run<{ rows: number }>(
     `WITH checks AS (
        SELECT monitor_no, agent_no, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down, sum(none) AS none,
@@ -130,7 +198,7 @@ async function store(run: Run, { table, bind, grouped, phases }: Parts): Promise
               coalesce(array_agg(n::integer ORDER BY bucket) FILTER (WHERE bucket IS NOT NULL), '{}') AS counts
        FROM (${grouped}) g GROUP BY 1, 2
      ), timed AS (
-       SELECT monitor_no, agent_no, ${summedPhases('integer')} AS phases FROM (${phases}) p GROUP BY 1, 2
+       SELECT monitor_no, agent_no, ${storedPhases(from)} AS phases FROM (${phases}) p GROUP BY 1, 2
      ), stored AS (
        INSERT INTO ${table} (at, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases)
        SELECT $1, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases FROM checks LEFT JOIN timed USING (monitor_no, agent_no)

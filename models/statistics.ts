@@ -70,7 +70,7 @@ export function tallySql(spans: Spans, { monitorNos, keys }: { monitorNos: reado
   if (sources.length === 0 || monitorNos.length === 0) return { sql: null, bind };
   const sql = `
     SELECT ${names}, up, degraded, down, none, buckets, l.counts, to_json(phases) AS phases
-    FROM (SELECT ${names}, sum(up)::bigint AS up, sum(degraded)::bigint AS degraded, sum(down)::bigint AS down, sum(none)::bigint AS none, ${summedPhases('bigint')} AS phases
+    FROM (SELECT ${names}, sum(up)::bigint AS up, sum(degraded)::bigint AS degraded, sum(down)::bigint AS down, sum(none)::bigint AS none, ${summedPhases()} AS phases
           FROM (${unite(({ tallies }) => `SELECT ${select}, ${tallies}`)}) v GROUP BY ${names}) c
     LEFT JOIN (SELECT ${names}, json_agg(bucket ORDER BY bucket) AS buckets, json_agg(n ORDER BY bucket) AS counts
                FROM (SELECT ${names}, bucket, sum(n)::bigint AS n FROM (${unite(({ latencies }) => `SELECT ${select}, ${latencies}`)}) l GROUP BY ${names}, bucket) l

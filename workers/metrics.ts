@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { MonitorType } from '../core/monitor.ts';
 import { GAP_KINDS, type GapKind } from '../core/service-watch.ts';
@@ -13,6 +14,8 @@ export type WorkerMetrics = {
   choreCompleted(chore: string, outcome: { durationMs: number; failed: boolean }): void;
   schedulesMended(count: number): void;
   hoursRolled(rolled: { hours: number; lagMs: number }): void;
+  rollupSourcesFailed(count: number): void;
+  rollupsSetAside(count: number): void;
   deliveriesMended(count: number): void;
   serviceGapBegan(kind: GapKind): void;
   serviceGapEnded(kind: GapKind, durationMs: number): void;
@@ -25,8 +28,11 @@ export type WorkerMetrics = {
 export const LATENESS = 'spotcheck_check_lateness_seconds';
 export const EVALUATION_LAG = 'spotcheck_evaluation_lag_seconds';
 
-/** Registers the workers' metrics. */
-export function createWorkerMetrics(registry: Registry): WorkerMetrics {
+/** When the oldest hour was over that is not rolled up, in Unix milliseconds; null = there is none. */
+type UnrolledSince = () => Promise<number | null>;
+
+/** Registers the workers' metrics. How far roll-ups are behind is asked for with each scrape. */
+export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: UnrolledSince): WorkerMetrics {
   const registers = [registry];
   const checks = new Counter({ name: 'spotcheck_checks_total', help: 'Checks by monitor type and verdict', labelNames: ['type', 'verdict'], registers });
   const dropped = new Counter({ name: 'spotcheck_checks_dropped_total', help: 'Checks left out because the next one of their monitor was nearer, or due already', registers });
@@ -50,7 +56,9 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
   const choreSeconds = new Gauge({ name: 'spotcheck_chore_seconds', help: 'Duration of the last run of a chore', labelNames: ['chore'], registers });
   const mended = new Counter({ name: 'spotcheck_schedules_mended_total', help: 'Job schedulers that the reconcile chore added or removed', registers });
   const rolled = new Counter({ name: 'spotcheck_rollups_total', help: 'Roll-ups made, each of all checks of one hour', registers });
-  const rollupLag = new Gauge({ name: 'spotcheck_rollup_lag_seconds', help: 'Since when the oldest hour is over that is not rolled up; 0 = none is', registers });
+  const rollupLag = createRollupLag(registers, unrolledSinceMs);
+  const rollupFailures = new Counter({ name: 'spotcheck_rollup_failures_total', help: 'Hours of single sources whose roll-up failed, each time', registers });
+  const setAside = new Gauge({ name: 'spotcheck_rollups_set_aside', help: 'Hours of single sources that wait for their roll-up to be tried again', registers });
   const mendedDeliveries = new Counter({ name: 'spotcheck_deliveries_mended_total', help: 'Overdue deliveries whose jobs the reconcile chore added again', registers });
   const gaps = new Counter({ name: 'spotcheck_service_gaps_total', help: 'Stretches in which the service itself stood still, counted when they are noticed', labelNames: ['kind'], registers });
   const gapSeconds = new Counter({ name: 'spotcheck_service_gap_seconds_total', help: 'Their length, counted when they end', labelNames: ['kind'], registers });
@@ -82,8 +90,10 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
     schedulesMended: (count) => mended.inc(count),
     hoursRolled({ hours, lagMs }) {
       rolled.inc(hours);
-      rollupLag.set(Math.max(0, lagMs) / 1000);
+      rollupLag.learn(Date.now() - lagMs);
     },
+    rollupSourcesFailed: (count) => rollupFailures.inc(count),
+    rollupsSetAside: (count) => setAside.set(count),
     deliveriesMended: (count) => mendedDeliveries.inc(count),
     serviceGapBegan: (kind) => gaps.inc({ kind }),
     serviceGapEnded: (kind, durationMs) => gapSeconds.inc({ kind }, durationMs / 1000),
@@ -91,4 +101,22 @@ export function createWorkerMetrics(registry: Registry): WorkerMetrics {
     heartbeatsMissed: (count) => missed.inc(count),
     agentsChanged: (to, count) => agents.inc({ to }, count),
   };
+}
+
+/** A scrape waits no longer for PostgreSQL, in milliseconds: what was known last grows meanwhile. */
+const LAG_WAIT_MS = 1000;
+
+/** The gauge of how far roll-ups are behind, which grows between runs, while they fail, and where there is none at all. `learn` is told a moment that is known. */
+function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (sinceMs: number) => void } {
+  let sinceMs: number | null = null;
+  const gauge = new Gauge({
+    name: 'spotcheck_rollup_lag_seconds',
+    help: 'Since when the oldest hour is over that is not rolled up; 0 = none is',
+    registers,
+    async collect() {
+      if (ask !== undefined) sinceMs = await Promise.race([ask().catch(() => sinceMs), delay(LAG_WAIT_MS, sinceMs, { ref: false })]);
+      gauge.set(sinceMs === null ? 0 : Math.max(0, Date.now() - sinceMs) / 1000);
+    },
+  });
+  return { learn: (newSinceMs) => (sinceMs = newSinceMs) };
 }

@@ -3,9 +3,11 @@ import type { Registry } from 'prom-client';
 import { listCheckRegions } from '../models/agents.ts';
 import { closeDatabase, openDatabase } from '../models/database.ts';
 import { createIdSource } from '../models/ids.ts';
+import { unrolledSinceMs } from '../models/rollups.ts';
 import type { ClockName } from '../models/service-clock.ts';
 import { markDone, type NotedDoing } from '../models/service-marks.ts';
 import { createSecretBox, type SecretKey } from '../models/secret-box.ts';
+import { runOn } from '../models/sql.ts';
 import { openJudge } from '../probes/judging/judge.ts';
 import { openQueueBackend } from '../queues/connection.ts';
 import { openJobQueues } from '../queues/job-queues.ts';
@@ -52,7 +54,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     queues,
     judge,
     log,
-    metrics: createWorkerMetrics(registry),
+    metrics: createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool))),
     noteDoing: createDoingNotes<NotedDoing>({ mark: (name, nowMs) => markDone(database, name, nowMs), onFailure: (error) => log.warn({ err: error }, 'service.not_marked') }),
     newId: createIdSource(),
     now: Date.now,

@@ -26,7 +26,7 @@ async function prepare(t: ExecutionContext) {
 /** Rolls up what is over at a moment, as the chore does. */
 async function rollUntil(database: Database, nowMs: number): Promise<number> {
   let hours = 0;
-  while ((await remakeLateHours(database)) > 0);
+  while ((await remakeLateHours(database, nowMs)).taken > 0);
   while ((await rollNextHour(database, nowMs)).outcome === 'rolled') hours += 1;
   return hours;
 }
@@ -98,7 +98,7 @@ test('made hour by hour, with late results, repeats, crashes and days away betwe
           await rollUntil(database, nowMs);
         } else {
           const broken = breakingAt(database, one.breakAt);
-          await remakeLateHours(broken).catch(() => 0);
+          await remakeLateHours(broken, nowMs).catch(() => null);
           await rollNextHour(broken, nowMs).catch(() => null);
         }
       }
@@ -134,8 +134,8 @@ test('a result that comes late changes its hour and its day, of its source alone
   const before = await database.pool.query('SELECT xmin::text, agent_no FROM daily_rollups ORDER BY agent_no');
   const late = { ...check, atMs: check.atMs + 60_000, verdict: 'down' } as const;
   await storeChecks(database, [late], nowMs);
-  t.is(await remakeLateHours(database), 1);
-  t.is(await remakeLateHours(database), 0);
+  t.is((await remakeLateHours(database, Date.now())).taken, 1);
+  t.is((await remakeLateHours(database, Date.now())).taken, 0);
   await isAsFromScratch(t, database, [check, other, late]);
   const after = await database.pool.query('SELECT xmin::text, agent_no FROM daily_rollups ORDER BY agent_no');
   t.deepEqual(before.rows.map(({ xmin }, index) => xmin === after.rows[index].xmin), [false, true]);
@@ -144,7 +144,7 @@ test('a result that comes late changes its hour and its day, of its source alone
 test('an hour waits until it has been over for ninety seconds', async (t) => {
   const database = await prepare(t);
   t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS - 1), { outcome: 'early' });
-  t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS), { outcome: 'rolled', atMs: MIDNIGHT, rows: 0 });
+  t.deepEqual(await rollNextHour(database, MIDNIGHT + HOUR_MS + SETTLED_MS), { outcome: 'rolled', atMs: MIDNIGHT, rows: 0, setAside: [] });
   t.is(await rolledUntilMs(runOn(database.pool)), MIDNIGHT + HOUR_MS);
 });
 
@@ -172,10 +172,10 @@ test('while results of a late hour are not committed it is not taken, though oth
   const { waiting, held, release } = holdingBack(database);
   const storing = storeChecks(waiting, [second], nowMs);
   await held;
-  t.is(await remakeLateHours(database), 0);
+  t.is((await remakeLateHours(database, Date.now())).taken, 0);
   release();
   await storing;
-  t.is(await remakeLateHours(database), 1);
+  t.is((await remakeLateHours(database, Date.now())).taken, 1);
   await isAsFromScratch(t, database, [first, second]);
 });
 
@@ -187,14 +187,14 @@ test('who notes an hour that is being made again waits for it, and has it made o
   await rollUntil(database, nowMs);
   await storeChecks(database, [first], nowMs);
   const { waiting, held, release } = holdingBack(database);
-  const making = remakeLateHours(waiting);
+  const making = remakeLateHours(waiting, Date.now());
   await held;
   const storing = storeChecks(database, [second], nowMs);
   await until(async () => (await database.pool.query(`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)).rowCount === 1);
   release();
-  t.is(await making, 1);
+  t.is((await making).taken, 1);
   await storing;
-  t.is(await remakeLateHours(database), 1);
+  t.is((await remakeLateHours(database, Date.now())).taken, 1);
   await isAsFromScratch(t, database, [first, second]);
 });
 
@@ -206,14 +206,14 @@ test('while hours of a day are made again nobody else makes others of it, and no
   await rollUntil(database, nowMs);
   await storeChecks(database, [first], nowMs);
   const { waiting, held, release } = holdingBack(database);
-  const making = remakeLateHours(waiting);
+  const making = remakeLateHours(waiting, Date.now());
   await held;
   await storeChecks(database, [second], nowMs);
-  t.is(await remakeLateHours(database), 0);
+  t.is((await remakeLateHours(database, Date.now())).taken, 0);
   t.deepEqual(await rollNextHour(database, nowMs + DAY_MS), { outcome: 'busy' });
   release();
-  t.is(await making, 1);
-  t.is(await remakeLateHours(database), 1);
+  t.is((await making).taken, 1);
+  t.is((await remakeLateHours(database, Date.now())).taken, 1);
   await isAsFromScratch(t, database, [first, second]);
 });
 
