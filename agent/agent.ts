@@ -236,8 +236,8 @@ export class Agent {
   #tellOfDeclined({ dropped = 0, droppedBecause }: IngestAnswer): void {
     if (dropped === 0) return;
     this.#tally.declined(dropped);
-    const { future = 0, tooOld = 0, notAssigned = 0 } = droppedBecause ?? {};
-    const fields = { not_assigned: notAssigned, future, too_old: tooOld };
+    const { future = 0, tooOld = 0, notAssigned = 0, tooMany = 0 } = droppedBecause ?? {};
+    const fields = { not_assigned: notAssigned, future, too_old: tooOld, too_many: tooMany };
     // The work is another by now.
     if (notAssigned > 0) this.#checkIn.hasten();
     if (future > 0) this.#parts.log.warn({ ...fields, reason: "This machine's clock is ahead of the service's by more than a minute" }, 'results.declined');

@@ -35,9 +35,9 @@ export function phasesOf(observation: Observation | null): Phases | null {
   }
 }
 
-/** Phases in whole milliseconds, what is missing or no time as null; null where none is left. */
-export function wholePhases(measured: Readonly<Record<string, unknown>>): Phases | null {
-  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = PHASE_NAMES.map((name) => wholeMs(measured[name]));
+/** Phases in whole milliseconds, of which none is longer than `mostMs`, what is missing or no time as null; null where none is left. */
+export function wholePhases(measured: Readonly<Record<string, unknown>>, mostMs = MAX_PHASE_MS): Phases | null {
+  const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = PHASE_NAMES.map((name) => wholeMs(measured[name], mostMs));
   const phases = { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs };
   return PHASE_NAMES.every((name) => phases[name] === null) ? null : phases;
 }
@@ -64,6 +64,6 @@ export function keepsPhases({ verdict, dueAtMs }: { verdict: Vote; dueAtMs: numb
 /** The longest time that is believed, in milliseconds: more than any deadline. */
 const MAX_PHASE_MS = 600_000;
 
-function wholeMs(value: unknown): number | null {
-  return typeof value === 'number' && value >= 0 ? Math.min(Math.round(value), MAX_PHASE_MS) : null;
+function wholeMs(value: unknown, mostMs: number): number | null {
+  return typeof value === 'number' && value >= 0 ? Math.min(Math.round(value), mostMs) : null;
 }

@@ -11,6 +11,8 @@ export type ReportedMonitor = {
   target: string;
   hasSecrets: boolean;
   intervalSeconds: number;
+  timeoutMs: number;
+  downAfterFailures: number;
   checksVersion: number;
   /** The version of its checks that the agent was given last, since when (Unix milliseconds), and the one before; null = none. */
   givenVersion: number | null;
@@ -27,6 +29,8 @@ type MonitorRow = {
   target: string;
   has_secrets: boolean;
   interval_seconds: number;
+  timeout_ms: number;
+  down_after_failures: number;
   checks_version: number;
   given_version: number | null;
   given_at: number | null;
@@ -39,7 +43,7 @@ type MonitorRow = {
 export async function listReportedMonitors(database: Database, agentNo: number, ids: readonly string[]): Promise<Map<string, ReportedMonitor>> {
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
-    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds, m.checks_version, s.given_version, s.given_at, s.given_before,
+    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds, m.timeout_ms, m.down_after_failures, m.checks_version, s.given_version, s.given_at, s.given_before,
              c.target AS seen_target, c.expires_at
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
@@ -47,6 +51,29 @@ export async function listReportedMonitors(database: Database, agentNo: number, 
     values: [agentNo, ids],
   });
   return new Map(rows.map((row) => [row.id, monitorOf(row)]));
+}
+
+/** A window of due time of one monitor, in Unix milliseconds, the end excluded. */
+type MonitorWindow = { monitorNo: number; fromMs: number; toMs: number };
+
+/** The due times of an agent's stored results in windows of its monitors, by the keys that the windows have. Not a named statement: partitions. */
+export async function listStoredDueTimes(database: Pick<Database, 'pool'>, agentNo: number, windows: ReadonlyMap<string, MonitorWindow>): Promise<Map<string, number[]>> {
+  const all = [...windows.values()];
+  const { rows } = await database.pool.query<{ key: string; times: number[] | null }>(
+    `SELECT k.key, (SELECT json_agg(r.due_at) FROM check_results r
+                    WHERE r.monitor_no = k.monitor_no AND r.agent_no = $1 AND r.due_at >= k.from_ms AND r.due_at < k.to_ms AND r.due_at >= $6 AND r.due_at < $7) AS times
+     FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[]) AS k (key, monitor_no, from_ms, to_ms)`,
+    [
+      agentNo,
+      [...windows.keys()],
+      all.map(({ monitorNo }) => monitorNo),
+      all.map(({ fromMs }) => fromMs),
+      all.map(({ toMs }) => toMs),
+      Math.min(...all.map(({ fromMs }) => fromMs)),
+      Math.max(...all.map(({ toMs }) => toMs)),
+    ],
+  );
+  return new Map(rows.map(({ key, times }) => [key, times ?? []]));
 }
 
 /** Where an agent stands as a source of some monitors, by their numbers. */
@@ -73,6 +100,8 @@ function monitorOf(row: MonitorRow): ReportedMonitor {
     target: row.target,
     hasSecrets: row.has_secrets,
     intervalSeconds: row.interval_seconds,
+    timeoutMs: row.timeout_ms,
+    downAfterFailures: row.down_after_failures,
     checksVersion: row.checks_version,
     givenVersion: row.given_version,
     givenAtMs: row.given_at,

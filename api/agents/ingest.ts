@@ -17,6 +17,7 @@ import { accept, ApiError } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { AcceptedReport } from './accepted-report.ts';
 import { agentOf } from './authentication.ts';
+import { createResultLimits, type AssignedReport } from './result-limits.ts';
 import { createResultBatches } from './result-batches.ts';
 import { listRechecks } from './rechecks.ts';
 import { newCertificates } from './seen-certificates.ts';
@@ -24,16 +25,19 @@ import { newCertificates } from './seen-certificates.ts';
 /** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
 export function ingestHandler({ database, logger, metrics, now, submitResults }: ApiDependencies): RequestHandler {
   const submit = createResultBatches(submitResults);
+  const limitResults = createResultLimits(database);
   const count = new Counter({ name: 'spotcheck_agent_results_total', help: "Results of customers' agents by outcome", labelNames: ['outcome'], registers: [metrics] });
   return async (request, response) => {
     const agent = agentOf(response);
     const nowMs = now();
     const { timely, future, tooOld } = sortByAge(accept(readIngest(request.body)), nowMs);
     const monitors = timely.length === 0 ? new Map<string, ReportedMonitor>() : await listReportedMonitors(database, agent.no, [...new Set(timely.map(({ monitorId }) => monitorId))]);
-    const accepted = timely.flatMap((report): AcceptedReport[] => {
+    const assigned = timely.flatMap((report): AssignedReport[] => {
       const monitor = monitors.get(report.monitorId);
-      return monitor === undefined ? [] : [{ report, monitor, result: resultOf(report, { monitor, agent, nowMs }) }];
+      return monitor === undefined ? [] : [{ report, monitor }];
     });
+    const admitted = await limitResults(agent.no, assigned, nowMs);
+    const accepted = admitted.map(({ report, monitor }): AcceptedReport => ({ report, monitor, result: resultOf(report, { monitor, agent, nowMs }) }));
     // Before they are handed on: once they are applied none of them is news.
     const recheck = await listRechecks(database, agent.no, accepted);
     if (accepted.length > 0) {
@@ -47,10 +51,10 @@ export function ingestHandler({ database, logger, metrics, now, submitResults }:
     const certificates = newCertificates(accepted, agent.no);
     if (certificates.length > 0) await storeCertificates(database, certificates);
 
-    const dropped = { notAssigned: timely.length - accepted.length, future, tooOld };
-    const outcomes = { accepted: accepted.length, not_assigned: dropped.notAssigned, future, too_old: tooOld };
+    const dropped = { notAssigned: timely.length - assigned.length, future, tooOld, tooMany: assigned.length - admitted.length };
+    const outcomes = { accepted: accepted.length, not_assigned: dropped.notAssigned, future, too_old: tooOld, too_many: dropped.tooMany };
     for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
-    const answer: IngestAnswer = { accepted: accepted.length, dropped: dropped.notAssigned + future + tooOld, droppedBecause: dropped, recheck };
+    const answer: IngestAnswer = { accepted: accepted.length, dropped: dropped.notAssigned + future + tooOld + dropped.tooMany, droppedBecause: dropped, recheck };
     response.json(answer);
   };
 }
@@ -60,6 +64,7 @@ function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: Reported
   const { verdict } = judgement;
   const { startedAtMs: dueAtMs, latencyMs, httpStatus, timing, answer } = report;
   const isFailure = verdict === 'down' || verdict === 'degraded';
+  const mostMs = mostMsOf(monitor);
   return {
     monitorNo: monitor.no,
     agentNo: agent.no,
@@ -67,9 +72,9 @@ function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: Reported
     dueAtMs,
     finishedAtMs: nowMs,
     ...judgement,
-    latencyMs,
+    latencyMs: latencyMs === null ? null : Math.min(latencyMs, mostMs),
     httpStatus,
-    phases: isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds) ? wholePhases(withWait(timing)) : null,
+    phases: isRecord(timing) && keepsPhases({ verdict, dueAtMs }, monitor.intervalSeconds) ? wholePhases(withWait(timing), mostMs) : null,
     answer: isFailure ? cleanAnswer(answer, { status: httpStatus, hasSecrets: monitor.hasSecrets }) : null,
   };
 }
@@ -77,6 +82,11 @@ function resultOf(report: Report, { monitor, agent, nowMs }: { monitor: Reported
 /** Agents of other makes call the wait for the first byte by its other name. */
 function withWait({ waitMs, ...timing }: Record<string, unknown>): Record<string, unknown> {
   return { ...timing, firstByteMs: timing['firstByteMs'] ?? waitMs };
+}
+
+/** The longest time of a check that is believed, in milliseconds: beyond its deadline what a busy machine may be late by, and no more. */
+function mostMsOf({ timeoutMs }: ReportedMonitor): number {
+  return 2 * timeoutMs + 1000;
 }
 
 /** The version of the checks that a result measured: before the newest was given it was the one before, where there was one. */

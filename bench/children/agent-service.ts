@@ -40,5 +40,5 @@ ready(`http://127.0.0.1:${address !== null && typeof address === 'object' ? addr
 function takeIn(body: Buffer, response: http.ServerResponse): void {
   const accepted = JSON.parse(body.toString()).results.length;
   results += accepted;
-  response.end(JSON.stringify({ accepted, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0 }, recheck: [] }));
+  response.end(JSON.stringify({ accepted, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 }, recheck: [] }));
 }

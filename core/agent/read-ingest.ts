@@ -24,7 +24,8 @@ export type Report = {
 /** What a column of results holds. */
 const MAX_INTEGER = 2_147_483_647;
 
-const MOST_SECONDS = 100_000_000_000;
+/** The last second that a certificate can name: the end of the year 9999, which stands for "never". */
+const MOST_SECONDS = 253_402_300_799;
 const DAY_SECONDS = 86_400;
 const MAX_DAYS = MOST_SECONDS / DAY_SECONDS;
 
@@ -91,7 +92,7 @@ function readReport(value: unknown, field: string, problems: Problem[]): Report 
 function expiryOf(detail: Detail | undefined, startedAtMs: number): number | null {
   if (detail?.notAfter !== undefined) return detail.notAfter;
   if (detail?.daysRemaining === undefined) return null;
-  return (Math.floor(startedAtMs / 1000 / DAY_SECONDS) + detail.daysRemaining) * DAY_SECONDS;
+  return withinTime((Math.floor(startedAtMs / 1000 / DAY_SECONDS) + detail.daysRemaining) * DAY_SECONDS);
 }
 
 function listOfResults(...[value, field, problems]: Parameters<Check<unknown[]>>): unknown[] | undefined {
@@ -133,7 +134,12 @@ function certificateDate(...[value, field, problems]: Parameters<Check<number>>)
   // Some agents say so where no certificate was seen.
   if (value === '') return undefined;
   const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
-  // No certificate ends in the year 5138 or later: such a number is milliseconds.
-  if (typeof seconds === 'number' && Math.abs(seconds) < MOST_SECONDS * 1000) return Math.floor(Math.abs(seconds) < MOST_SECONDS ? seconds : seconds / 1000);
+  // No certificate ends after the year 9999: such a number is milliseconds.
+  if (typeof seconds === 'number' && Math.abs(seconds) <= MOST_SECONDS * 1000) return withinTime(Math.abs(seconds) <= MOST_SECONDS ? seconds : seconds / 1000);
   return addProblem(problems, field, { expected: 'Unix seconds or an ISO date', got: show(value) });
+}
+
+/** Certificates of no sensible date are as good as expired in 1970, or good for ever. */
+function withinTime(seconds: number): number {
+  return Math.min(Math.max(0, Math.floor(seconds)), MOST_SECONDS);
 }

@@ -95,7 +95,7 @@ export type AgentAnswer = { headers?: Record<string, string>; body?: string | nu
 export type IngestAnswer = {
   accepted: number;
   dropped: number;
-  droppedBecause: { notAssigned: number; future: number; tooOld: number };
+  droppedBecause: { notAssigned: number; future: number; tooOld: number; tooMany: number };
   /** Monitors that are worth another look before their next tick (D-47), so many milliseconds after the failing probe's start; to be ignored where that is past. */
   recheck: { monitorId: string; afterMs: number }[];
 };

@@ -15,7 +15,7 @@ function result(number: number, overrides: Partial<AgentResult> = {}): AgentResu
 }
 
 function accepted(count: number, recheck: IngestAnswer['recheck'] = []): IngestOutcome {
-  return { outcome: 'accepted', answer: { accepted: count, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0 }, recheck } };
+  return { outcome: 'accepted', answer: { accepted: count, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 }, recheck } };
 }
 
 type Answer = (results: AgentResult[]) => IngestOutcome;

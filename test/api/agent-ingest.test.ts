@@ -9,7 +9,7 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 const ALL = ['http', 'cert', 'tcp', 'icmp', 'udp'];
-const NONE_DROPPED = { notAssigned: 0, future: 0, tooOld: 0 };
+const NONE_DROPPED = { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 };
 
 const nowSeconds = (): number => Date.now() / 1000;
 
@@ -51,7 +51,7 @@ test('results go to the evaluator in the house\'s form, with the checks that the
     [
       ['up', null, null, 42, 200, 1],
       ['degraded', 'slow', 'The answer came slower than it should', 4100, 200, 1],
-      ['down', 'status_999', 'HTTP 999 instead of what is expected', 2_147_483_647, 999, 1],
+      ['down', 'status_999', 'HTTP 999 instead of what is expected', 21_000, 999, 1],
       ['down', 'conn_refused', 'Nobody listens', null, null, 1],
       ['down', 'the cat', 'The agent home-lab reported: the cat', null, null, 1],
       ['down', null, 'The agent home-lab reported a failure', null, null, 1],
@@ -98,13 +98,13 @@ test('what is not the agent\'s to report, or of another day or of the future, is
   const foreign = [theirs, others, paused, deleted, 'mon_unknown', 'not an id!'].map((monitorId) => ({ monitorId, ok: false, cause: 'timeout', ts }));
   const timed = [ts + 58, ts - 86_390, ts + 70, ts * 1000, ts - 86_410, 1].map((moment) => ({ monitorId: id, ok: true, ts: moment }));
   const { json } = await agent.post('ingest', { results: [...foreign, ...timed] });
-  t.deepEqual(json, { accepted: 2, dropped: 10, droppedBecause: { notAssigned: 6, future: 2, tooOld: 2 }, recheck: [] });
+  t.deepEqual(json, { accepted: 2, dropped: 10, droppedBecause: { notAssigned: 6, future: 2, tooOld: 2, tooMany: 0 }, recheck: [] });
   t.is(submittedBy(api, agent).length, 2);
 });
 
 test('an agent is told nothing of an empty list, and at most 1000 results are taken at once', async (t) => {
   const { api } = t.context;
-  const { agent, id } = await workingAgent(api);
+  const { agent, id } = await workingAgent(api, { interval_seconds: 1 });
   t.deepEqual((await agent.post('ingest', { results: [] })).json, { accepted: 0, dropped: 0, droppedBecause: NONE_DROPPED, recheck: [] });
   const ts = nowSeconds();
   const many = (count: number) => Array.from({ length: count }, (_, index) => ({ monitorId: id, ok: true, cause: null, latencyMs: 12.345, httpStatus: 200, ts: ts - index, detail: { timing: { dnsMs: 1, connectMs: 2, tlsMs: 3, firstByteMs: 4, downloadMs: 5 } } }));
@@ -268,7 +268,7 @@ test('results are counted by what became of them', async (t) => {
   const results = [ts, ts - 1, ts + 600, 5].map((moment) => ({ monitorId: id, ok: true, ts: moment }));
   await agent.post('ingest', { results: [...results, { monitorId: 'mon_other', ok: true, ts }] }, {}, process);
   const metrics = await (await fetch(`${process}/metrics`)).text();
-  for (const [outcome, count] of Object.entries({ accepted: 2, not_assigned: 1, future: 1, too_old: 1 })) {
+  for (const [outcome, count] of Object.entries({ accepted: 2, not_assigned: 1, future: 1, too_old: 1, too_many: 0 })) {
     t.true(metrics.includes(`spotcheck_agent_results_total{outcome="${outcome}"} ${count}\n`), outcome);
   }
 });

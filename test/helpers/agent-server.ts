@@ -58,7 +58,7 @@ export async function startAgentServer(t: ExecutionContext): Promise<AgentServer
       const afterMs = state.recheck(result);
       return afterMs === null ? [] : [{ monitorId: result['monitorId'], afterMs }];
     });
-    answer(response, { status: 200 }, { accepted: body.results.length, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0 }, recheck });
+    answer(response, { status: 200 }, { accepted: body.results.length, dropped: 0, droppedBecause: { notAssigned: 0, future: 0, tooOld: 0, tooMany: 0 }, recheck });
   };
 
   const { port } = await startHttpServer(t, (request, response) => {

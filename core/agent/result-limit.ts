@@ -1,0 +1,36 @@
+/** Results are counted by windows of due time as long as the interval, within these bounds, in milliseconds: so an edit of the interval is forgotten soon. */
+const SHORTEST_MS = 60_000;
+const LONGEST_MS = 3_600_000;
+
+/** Only what was due so short a while ago can have been requested or edited by somebody, in milliseconds: an agent hears of that when it checks in. */
+const RECENT_MS = 600_000;
+
+/** A check can be requested six times a minute; a few more follow edits and restarts of the agent. */
+const REQUESTED_A_MINUTE = 6;
+const OTHERS = 4;
+
+/** As many rechecks as ticks are taken whatever the threshold: agents of other makers have reasons of their own. */
+const LEAST_A_TICK = 2;
+
+/** How often a monitor is checked, with its rechecks. */
+export type CheckPace = { intervalSeconds: number; downAfterFailures: number };
+
+/** A stretch of due time, in Unix milliseconds, the end excluded. */
+export type DueWindow = { fromMs: number; toMs: number };
+
+/** The window that a due time lies in: the same for every result of it. */
+export function dueWindowOf(dueAtMs: number, { intervalSeconds }: CheckPace): DueWindow {
+  const lengthMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, intervalSeconds * 1000));
+  const fromMs = Math.floor(dueAtMs / lengthMs) * lengthMs;
+  return { fromMs, toMs: fromMs + lengthMs };
+}
+
+/**
+ * Limits the results of one source in a window: for each tick that can lie in it so many as make the source bad, which is a tick and its rechecks
+ * (D-47), and in recent windows what can be requested besides.
+ */
+export function mostResultsIn({ fromMs, toMs }: DueWindow, { intervalSeconds, downAfterFailures }: CheckPace, nowMs: number): number {
+  const ticks = Math.ceil((toMs - fromMs) / (intervalSeconds * 1000)) + 1;
+  const regular = ticks * Math.max(LEAST_A_TICK, downAfterFailures);
+  return toMs < nowMs - RECENT_MS ? regular : regular + Math.ceil((REQUESTED_A_MINUTE * (toMs - fromMs)) / 60_000) + OTHERS;
+}
