@@ -1,7 +1,7 @@
 import { isFresh, isRecent, type DecidedMonitor } from './decided-monitor.ts';
 import { isByFallingAway } from './change-moment.ts';
 import type { Decision, Tally } from './quorum.ts';
-import { standingOf, tellUnheard } from './source-standing.ts';
+import { enumerate, standingOf, tellUnheard } from './source-standing.ts';
 import { evidenceFor, voteOf } from './source-state.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -17,6 +17,11 @@ export function explain(monitor: DecidedMonitor, { decision, tally }: { decision
   const agreeing = decision === 'down' ? tally.down : tally.impaired;
   const places = tally.sources > 1 ? ` (seen from ${agreeing} of ${tally.sources} places)` : '';
   return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${places}` };
+}
+
+/** The sentence of a monitor that is unknown because these places of ours had more checks than they could run. */
+export function explainOverload(places: readonly string[]): { cause: null; reason: string } {
+  return { cause: null, reason: `Not checked in time: ${enumerate(places)} had more checks than could be run. The fault is ours` };
 }
 
 function workingReason(monitor: DecidedMonitor, nowMs: number): string {

@@ -15,6 +15,8 @@ export type Change = {
   reason: string | null;
   evidence: ChangeEvidence;
   failures: SourceFailure[];
+  /** There where the monitor became unknown only because our own locations had more checks than they could run: nobody is notified. */
+  isOurs?: true;
 };
 
 /** The first failure of a source that is failing, or on its way to it, and the gauge whose streak it began. What it saw is null where only the source's row may know it. */

@@ -13,6 +13,8 @@ export type DecidedMonitor = StreakRule & {
   waitsForPings: boolean;
   quorum: number;
   sources: readonly Source[];
+  /** What it was before it became unknown through our overload; null where it is not, or for another reason. */
+  uncheckedFrom?: MonitorState | null;
 };
 
 /** True for states that sources decided; false where any vote may change the state. */

@@ -1,6 +1,6 @@
 import type { Change, SourceFailure } from './change.ts';
 import { changedAt } from './change-moment.ts';
-import { explain } from './change-reason.ts';
+import { explain, explainOverload } from './change-reason.ts';
 import { isDecided, isFresh, isRecent, type DecidedMonitor, type Source } from './decided-monitor.ts';
 import { decide, undecidedMs, type Decision, type SourceVote } from './quorum.ts';
 import { standingOf } from './source-standing.ts';
@@ -24,19 +24,25 @@ export function applyResult(
   return withChange(next, reconsider(next, { nowMs, silenceCounts: false }));
 }
 
+/** When a monitor is decided, and what silence is worth then. `overloaded` are the places that are silent because they had more checks than they could run. */
+export type Occasion = { nowMs: number; silenceCounts: boolean; overloaded?: readonly string[] };
+
 /**
  * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes stale. That a decided
  * monitor became better, or unknown, for lack of results is for a sweep to say that knows that we ourselves were watching all the while
- * (`silenceCounts`); without that it is said only where agents are gone or offline, or places report that they cannot tell.
+ * (`silenceCounts`); without that it is said only where agents are gone or offline, or places report that they cannot tell. Where overloaded places
+ * are silent unknown is said as well, as our own fault; once it is not ours any more it is said again, as anybody's.
  */
-export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; silenceCounts: boolean }): Change | null {
+export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
   if (monitor.state === 'paused') return null;
   const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor, when.nowMs) }));
   const { decision, tally } = decide(votes, monitor.quorum);
-  if (decision === monitor.state) return null;
-  if (decision === 'unknown' && !mayBeUnknown(monitor, votes, when)) return null;
+  if (decision === monitor.state && !(decision === 'unknown' && isUnchecked(monitor) && when.silenceCounts)) return null;
+  const overloaded = when.overloaded ?? [];
+  const isOurs = decision === 'unknown' && overloaded.length > 0 && !mayBeUnknown(monitor, votes, when);
+  if (decision === 'unknown' && !(isOurs ? isSilentForLong(monitor, when.nowMs) : mayBeUnknown(monitor, votes, when))) return null;
   if (isBetter(decision, monitor.state) && !mayBeBetter(monitor, votes, when)) return null;
-  const { cause, reason } = explain(monitor, { decision, tally }, when.nowMs);
+  const { cause, reason } = isOurs ? explainOverload(overloaded) : explain(monitor, { decision, tally }, when.nowMs);
   return {
     from: monitor.state,
     to: decision,
@@ -59,7 +65,13 @@ export function reconsider(monitor: DecidedMonitor, when: { nowMs: number; silen
       })),
     },
     failures: failuresOf(monitor.sources),
+    ...(isOurs && { isOurs }),
   };
+}
+
+/** Whether a monitor is unknown, and through our overload. */
+function isUnchecked({ state, uncheckedFrom = null }: DecidedMonitor): boolean {
+  return state === 'unknown' && uncheckedFrom !== null;
 }
 
 /** The first failures of those sources that are failing, or on their way to it. */
@@ -73,7 +85,7 @@ export function failuresOf(sources: readonly Source[]): SourceFailure[] {
 /** The monitor after a change; the change is passed through. */
 export function withChange(monitor: DecidedMonitor, change: Change | null): { monitor: DecidedMonitor; change: Change | null } {
   if (change === null) return { monitor, change };
-  return { monitor: { ...monitor, state: change.to, stateSinceMs: change.atMs }, change };
+  return { monitor: { ...monitor, state: change.to, stateSinceMs: change.atMs, uncheckedFrom: null }, change };
 }
 
 function mayBeUnknown(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { nowMs: number; silenceCounts: boolean }): boolean {

@@ -1,12 +1,18 @@
-/** What of us stood still: what tells the duties when, the checks, or deciding what they said. */
-export const GAP_KINDS = ['clock', 'checks', 'evaluation'] as const;
+/**
+ * What of us stood still: what tells the duties when, the checks, or deciding what they said; or that there were more checks than our locations could run
+ * (`overload`), which counts for the monitors that were not checked alone.
+ */
+export const GAP_KINDS = ['clock', 'checks', 'evaluation', 'overload'] as const;
 export type GapKind = (typeof GAP_KINDS)[number];
 
-/** A stretch in which we stood still, in Unix milliseconds. */
-export type ServiceGap = { kind: GapKind; startMs: number; endMs: number };
+/** A stretch of time in Unix milliseconds, the end excluded. */
+export type Stretch = { startMs: number; endMs: number };
+
+/** A stretch in which we stood still. */
+export type ServiceGap = Stretch & { kind: GapKind };
 
 /** Kinds that go on while the watch itself is awake. */
-export type OngoingKind = Exclude<GapKind, 'clock'>;
+export type OngoingKind = Exclude<GapKind, 'clock' | 'overload'>;
 
 /** Standing still for longer than this is a gap, in milliseconds: a restart or a deploy is shorter. */
 export const MAX_STANDSTILL_MS = 60_000;

@@ -1,13 +1,13 @@
+import type { Stretch } from './service-watch.ts';
 import type { MonitorState } from './state.ts';
+
+export type { Stretch };
 
 /** How many whole seconds of a window each state had; together at most the window, which leaves out what lies before the monitor's creation. */
 export type StateSeconds = Record<MonitorState, number>;
 
 /** A change of state as the SLA needs it; `atMs` is a transition's `at` (D-43), Unix milliseconds. */
 export type StateChange = { atMs: number; to: MonitorState };
-
-/** A stretch in Unix milliseconds, the end excluded. */
-export type Stretch = { startMs: number; endMs: number };
 
 /**
  * What is known of one monitor: its changes in the order in which they were written, the last one before the time asked about included, when it

@@ -31,13 +31,15 @@ const MAX_NAME = 60;
 /** Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all vote. */
 export function tellUnheard(sources: readonly { name: string; standing: SourceStanding }[]): string {
   return UNHEARD.flatMap((standing) => {
-    const names = sources.filter((source) => source.standing === standing).map(({ name }) => cleanText(name, MAX_NAME)).toSorted();
+    const names = sources.filter((source) => source.standing === standing).map(({ name }) => name);
     if (names.length === 0) return [];
     return [`${enumerate(names)} ${SAYINGS[standing][names.length === 1 ? 'one' : 'many']}`];
   }).join(', ');
 }
 
-function enumerate(names: readonly string[]): string {
+/** Names in their order as a part of a sentence: `lima and oslo`. Long ones are cut, and of many the rest is counted. */
+export function enumerate(all: readonly string[]): string {
+  const names = all.map((name) => cleanText(name, MAX_NAME)).toSorted();
   const parts = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`] : names;
   return parts.length === 1 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }

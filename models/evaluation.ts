@@ -5,6 +5,7 @@ import { freshnessMs } from '../core/quorum.ts';
 import type { SeenFailure } from '../core/seen-failure.ts';
 import type { GaugeName, SourceState } from '../core/source-state.ts';
 import type { AgentKind } from './records/agent.ts';
+import { findUncheckedFrom } from './overload.ts';
 import type { Run } from './sql.ts';
 
 /** A source as the first look at a batch needs it: enough to see whether a result changes anything. */
@@ -47,6 +48,8 @@ export type EvaluatedMonitor = {
   stateSinceMs: number;
   sequence: number;
   sources: ScheduledSource[];
+  /** What it was before it became unknown through our own overload; null where it is not, or for another reason. */
+  uncheckedFrom: MonitorState | null;
 };
 
 type SourceRow = {
@@ -165,6 +168,7 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
     [monitors.map((monitor) => monitor.no), horizonMs],
   );
   const sources = Map.groupBy(voters, (voter) => voter.monitor_no);
+  const uncheckedFrom = await findUncheckedFrom(run, monitors);
   return monitors.map((row) => ({
     no: row.no,
     id: row.id,
@@ -182,6 +186,7 @@ export async function lockMonitors(run: Run, monitorNos: readonly number[], nowM
     stateSinceMs: row.state_since,
     sequence: row.sequence,
     sources: (sources.get(row.no) ?? []).map(sourceOf),
+    uncheckedFrom: uncheckedFrom.get(row.no) ?? null,
   }));
 }
 
@@ -272,6 +277,18 @@ export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; edit
     [when.nowMs, when.editedSinceSeconds, when.afterNo, lastNo ?? MAX_NO],
   );
   return { doubtful: rows.map(({ no }) => no), lastNo };
+}
+
+/** The monitors that are unknown through our overload although none of their locations is behind any more, by number: their silence is their locations' own by now. */
+export async function listNoLongerOurs(run: Run, nowMs: number): Promise<number[]> {
+  const rows = await run<{ no: number }>(
+    `SELECT m.no FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no AND m.sequence = u.sequence
+     WHERE u.ended_at IS NULL AND m.enabled AND NOT EXISTS (
+       SELECT FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no AND a.behind_at >= ${FRESH_SINCE})
+     ORDER BY m.no`,
+    [nowMs],
+  );
+  return rows.map(({ no }) => no);
 }
 
 function sourceOf(voter: VoterRow): ScheduledSource {

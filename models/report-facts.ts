@@ -5,6 +5,7 @@ import { NO_LATENCIES } from '../core/latency-histogram.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import type { Stretch } from '../core/sla.ts';
 import type { Database } from './database.ts';
+import { listOverloadGaps } from './overload.ts';
 import { listServiceGaps } from './service-gaps.ts';
 import { runOn, type Run } from './sql.ts';
 import { readStateHistories } from './state-history.ts';
@@ -32,7 +33,8 @@ export async function composeReport(
     reports.push(...(await reportChunk(database, { monitors, window, gaps, nowMs })));
     after = monitors.length === CHUNK ? monitors.at(-1) : undefined;
   } while (after !== undefined);
-  return reports.length === 0 ? null : buildReport(window, reports, gaps);
+  const overload = await listOverloadGaps(run, { tenantId, ...edgesOf(window), nowMs });
+  return reports.length === 0 ? null : buildReport(window, reports, [...gaps, ...overload].toSorted((a, b) => a.startMs - b.startMs));
 }
 
 type Chunk = { monitors: readonly ReportedMonitor[]; window: ReportWindow; gaps: readonly Stretch[]; nowMs: number };

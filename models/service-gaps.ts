@@ -25,14 +25,15 @@ export async function listServiceGaps(run: Run, window: { fromMs: number; toMs: 
 /** A gap as it is stored; `endMs` is null while it lasts. */
 export type StoredGap = { no: number; kind: GapKind; startMs: number; endMs: number | null };
 
-/** The gaps that touch the window [fromMs, toMs), newest first; `before` is the last one of the page before. */
+/** The gaps that touch the window [fromMs, toMs), newest first, those of overload among them; `before` is the last one of the page before. */
 export async function pageServiceGaps(
   run: Run,
   query: { fromMs: number; toMs: number; before?: { startMs: number; no: number }; limit: number },
 ): Promise<StoredGap[]> {
   const { fromMs, toMs, before, limit } = query;
   return await run<StoredGap>(
-    `SELECT no, kind, started_at AS "startMs", ended_at AS "endMs" FROM service_gaps
+    `SELECT no, kind, started_at AS "startMs", ended_at AS "endMs"
+     FROM (SELECT no, kind, started_at, ended_at FROM service_gaps UNION ALL SELECT no, 'overload', started_at, ended_at FROM overload_gaps) g
      WHERE started_at < $2 AND (ended_at IS NULL OR ended_at > $1) AND ($3::bigint IS NULL OR (started_at, no) < ($3, $4::bigint))
      ORDER BY started_at DESC, no DESC LIMIT $5`,
     [fromMs, toMs, before?.startMs ?? null, before?.no ?? null, limit],

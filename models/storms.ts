@@ -16,8 +16,10 @@ export type SummarisedChange = { deliveryId: string; monitorId: string; name: st
 export async function countChangedMonitors(run: Run, tenantIds: readonly string[], sinceMs: number): Promise<Map<string, number>> {
   await run('SELECT FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE', [tenantIds]);
   const rows = await run<{ tenant_id: string; monitors: number }>(
-    `SELECT tenant_id, count(DISTINCT monitor_id) AS monitors FROM transitions
+    `SELECT tenant_id, count(DISTINCT monitor_id) AS monitors FROM transitions t
      WHERE tenant_id = ANY ($1::text[]) AND detected_at > $2 AND to_state IN ('down', 'degraded', 'unknown', 'up') AND NOT (from_state = 'pending' AND to_state = 'up')
+       AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = t.monitor_id AND u.sequence = t.sequence)
+       AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = t.monitor_id AND u.sequence + 1 = t.sequence AND u.from_state = t.to_state)
      GROUP BY tenant_id`,
     [tenantIds, sinceMs],
   );

@@ -40,13 +40,15 @@ export async function recordTransitions<Decided extends DecidedTransition>(run: 
   return recorded;
 }
 
-/** The state that the newest event of each of these monitors announced; those that never had one are left out. */
+/** The state that the newest event of each of these monitors announced; those that never had one are left out. What our overload made unknown was not announced. */
 export async function listLastTold(run: Run, monitorIds: readonly string[]): Promise<Map<string, EventState>> {
   if (monitorIds.length === 0) return new Map();
   const rows = await run<{ id: string; state: EventState }>(
     `SELECT m.id, t.to_state AS state
      FROM unnest($1::text[]) AS m (id), LATERAL (
-       SELECT to_state FROM transitions WHERE monitor_id = m.id AND to_state IN ('up', 'degraded', 'down', 'unknown') ORDER BY sequence DESC LIMIT 1
+       SELECT to_state FROM transitions WHERE monitor_id = m.id AND to_state IN ('up', 'degraded', 'down', 'unknown')
+         AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = m.id AND u.sequence = transitions.sequence)
+       ORDER BY sequence DESC LIMIT 1
      ) t`,
     [monitorIds],
   );

@@ -2,6 +2,7 @@ import { blame, findCulprits, type Dependency, type FailingDependency } from '..
 import { buildMonitorMessage } from '../core/envelope.ts';
 import { eventOf, hears, isEventState, type EventState } from '../core/event.ts';
 import type { Change } from '../core/change.ts';
+import type { MonitorState } from '../core/state.ts';
 import { listRoutes, type Route } from '../models/channels.ts';
 import type { NewDelivery } from '../models/deliveries.ts';
 import { insertAtRate, scheduleAtRate } from '../models/delivery-rates.ts';
@@ -9,6 +10,7 @@ import { findDependencies } from '../models/dependencies.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../models/evaluation.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { insertEvidence, type NewEvidence } from '../models/incident-evidence.ts';
+import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../models/overload.ts';
 import type { Run } from '../models/sql.ts';
 import { listLastTold, recordTransitions, type DecidedTransition, type WithIncident } from '../models/transitions.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
@@ -38,23 +40,36 @@ export async function recordChanges(
   if (moved.length === 0) return { transitions: [], deliveries: [] };
   const routes = Map.groupBy(await listRoutes(run, moved.map(({ monitor }) => monitor.id)), (route) => route.monitorId);
   const dependencies = await listDependencies(run, moved);
-  const lastTold = await listLastTold(run, moved.filter(({ changes }) => changes[0]?.from === 'pending' && changes[0].to === 'up').map(({ monitor }) => monitor.id));
+  const lastTold = await listLastTold(run, moved.filter(({ monitor, changes }) => toldBefore(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up').map(({ monitor }) => monitor.id));
   const decided = moved.flatMap(({ monitor, changes }) =>
     changes.map((change, index) => {
       const culprits = findCulprits(change, monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []));
-      const before = isEventState(change.from) ? change.from : (lastTold.get(monitor.id) ?? null);
-      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), lastTold: before, culprits, newIncidentId: tools.newId('inc') };
+      const told = index === 0 ? toldBefore(monitor, change) : change.from;
+      const before = isEventState(told) ? told : (lastTold.get(monitor.id) ?? null);
+      const isTold = change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to);
+      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), isTold, lastTold: before, culprits, newIncidentId: tools.newId('inc') };
     }),
   );
   const recorded = await recordTransitions(run, decided);
   await insertEvidence(run, recorded.flatMap(evidenceOf));
   await storeMonitorStates(run, moved.flatMap(stateAfter));
-  const told = recorded.flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
+  await endUnchecked(run, moved.flatMap(({ monitor, changes: [change] }) => (monitor.uncheckedFrom === null || change === undefined ? [] : [{ monitorNo: monitor.no, atMs: change.atMs }])));
+  await beginUnchecked(run, recorded.flatMap(uncheckedOf));
+  const told = recorded.filter(({ isTold }) => isTold).flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
   const chats = new Set(told.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
   const scheduled = await scheduleAtRate(run, told.map(({ delivery }) => delivery));
   const toWebhooks = await insertAtRate(run, scheduled.filter(({ id }) => !chats.has(id)));
   const toChats = await writeChatNews(run, scheduled.filter(({ id }) => chats.has(id)), tools);
   return { transitions: recorded.map(transitionOf), deliveries: [...toWebhooks, ...toChats].map(firstAttempt) };
+}
+
+/** What a monitor was by the last that anybody was told of it: before our overload made it unknown, where it did. */
+function toldBefore(monitor: EvaluatedMonitor, change: Change | undefined): MonitorState {
+  return monitor.uncheckedFrom ?? change?.from ?? monitor.state;
+}
+
+function uncheckedOf({ monitor, sequence, change }: DecidedTransition & { monitor: EvaluatedMonitor }): UncheckedMonitor[] {
+  return change.isOurs === true ? [{ monitorId: monitor.id, monitorNo: monitor.no, tenantId: monitor.tenantId, sequence, from: change.from, atMs: change.atMs }] : [];
 }
 
 function stateAfter({ monitor, changes }: ChangedMonitor) {

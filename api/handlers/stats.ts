@@ -5,6 +5,7 @@ import { nameAgents } from '../../models/agent-names.ts';
 import { readStatistics } from '../../models/monitor-statistics.ts';
 import { findMeasuredMonitor } from '../../models/monitors.ts';
 import { rolledUntilMs } from '../../models/rollups.ts';
+import { listOverloadGaps } from '../../models/overload.ts';
 import { listServiceGaps } from '../../models/service-gaps.ts';
 import { listIncidentSpans, readStateHistories } from '../../models/state-history.ts';
 import type { SeriesPoint } from '../../models/statistics.ts';
@@ -45,9 +46,10 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
     // Burn rates look back a day from the window's end, also where the window is shorter.
     const judged = { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) };
-    const [{ total, points }, history] = await Promise.all([
+    const [{ total, points }, history, overload] = await Promise.all([
       readStatistics(database, { monitorNo: monitor.no, fromMs: countedFrom * 1000, toMs: countedTo * 1000, rolledMs, nowMs, stepMs: STEP_MS[window.resolution] }),
       readHistory(database, monitor, judged),
+      listOverloadGaps(runOn(database.pool), { ...span, tenantId: caller.tenantId, monitorId: monitor.id }),
     ]);
     const seconds = measureStates({ ...history, ...span });
     const sla = presentSla(monitor.slaTarget, {
@@ -70,7 +72,7 @@ export function getMonitorStatsHandler({ database, now }: ApiDependencies): Requ
         const point = presentPoint({ at: atMs / 1000, points: inStep, seconds: ofStep, withPhases });
         return isYes(bySource) ? { ...point, sources: presentSources(inStep, agents, { withPhases }) } : point;
       }),
-      service_gaps: history.gaps.filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs).map(presentServiceGap),
+      service_gaps: [...history.gaps.filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs), ...overload].toSorted((a, b) => a.startMs - b.startMs).map(presentServiceGap),
     } satisfies components['schemas']['MonitorStats']);
   };
 }

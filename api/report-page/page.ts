@@ -24,7 +24,7 @@ export const REPORT_PAGE_POLICY = [
 const TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportPeriod, string>;
 
 /** What stood still, in words. */
-const GAPS = { clock: 'The clock', checks: 'Checks', evaluation: 'Evaluation' } as const satisfies Record<ReportGap['kind'], string>;
+const GAPS = { clock: 'The clock', checks: 'Checks', evaluation: 'Evaluation', overload: 'Overload' } as const satisfies Record<ReportGap['kind'], string>;
 
 /** Incidents that a monitor's part shows: it has to fit a page. */
 const MOST_INCIDENTS = 12;
@@ -86,7 +86,7 @@ function renderGaps(gaps: readonly ReportGap[]): string {
   if (gaps.length === 0) return '<p class="soft small">The service itself was at work all the time.</p>';
   const rows = gaps.map(({ kind, from: start, to: end }) => `<tr><td>${GAPS[kind]}</td><td class="when">${tellMoment(start)}</td><td class="when">${tellMoment(end)}</td><td class="number">${tellLength(end - start)}</td></tr>`);
   return `<section class="gaps"><h2>When the service itself stood still</h2>
-<p class="soft small">This time counts as unknown: neither for nor against any monitor.</p>
+<p class="soft small">This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than we could run: it counts for the monitors alone that were not checked in time.</p>
 <table><thead><tr><th>What</th><th>From</th><th>To</th><th class="number">Length</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`;
 }
 

@@ -57,4 +57,4 @@ export type ReportIncident = {
 };
 
 /** A stretch in which the service itself stood still, as far as it lies in the period. */
-export type ReportGap = { kind: 'clock' | 'checks' | 'evaluation'; from: number; to: number };
+export type ReportGap = { kind: 'clock' | 'checks' | 'evaluation' | 'overload'; from: number; to: number };

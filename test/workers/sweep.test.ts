@@ -1,9 +1,11 @@
 import test from 'ava';
-import { updateMonitor } from '../../models/monitor-changes.ts';
+import { createChannel } from '../../models/channels.ts';
+import { deleteMonitor, pauseMonitor, updateMonitor } from '../../models/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors.ts';
 import { markOffline, markOnline } from '../../models/agent-watch.ts';
 import { markBehind, type Agent } from '../../models/agents.ts';
 import type { MeasuredResult } from '../../models/check-results.ts';
+import { pageServiceGaps } from '../../models/service-gaps.ts';
 import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { sweep } from '../../workers/maintain/sweep.ts';
@@ -96,24 +98,121 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-test('a place that had more to check than time makes nobody unknown until it has had time for as long as its silence counts', async (t) => {
+/** A webhook and a chat that hear of every monitor. */
+async function addChannels(runtime: TestRuntime): Promise<void> {
+  const webhook = { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' };
+  for (const type of ['webhook', 'slack'] as const) {
+    const channel = { id: runtime.newId('nch'), tenantId: runtime.tenantId, type, name: type, status: 'connected', allMonitors: true, monitorIds: [], nowMs: 1, ...(type === 'webhook' && { webhook }) } as const;
+    await createChannel(runtime.database, channel);
+  }
+}
+
+async function alertsOf(runtime: TestRuntime): Promise<[string, string][]> {
+  const { rows } = await runtime.database.pool.query<{ type: string; event: string }>('SELECT c.type, d.event FROM deliveries d JOIN channels c ON c.id = d.channel_id ORDER BY d.no');
+  return rows.map(({ type, event }) => [type, event]);
+}
+
+async function transitionsOf(runtime: TestRuntime, id: string) {
+  const { rows } = await runtime.database.pool.query<{ from_state: string; to_state: string; at: number; reason: string }>('SELECT from_state, to_state, at, reason FROM transitions WHERE monitor_id = $1 ORDER BY sequence', [id]);
+  return rows;
+}
+
+/** Sweeps every ten seconds of a time in which a place has more checks than it can run, and returns how many monitors were looked at and changed. */
+async function sweepOverloaded(runtime: TestRuntime, agentNo: number, fromMs: number, seconds: number): Promise<{ doubtful: number; transitions: number }> {
+  const all = { doubtful: 0, transitions: 0 };
+  for (let second = 0; second <= seconds; second += 10) {
+    const nowMs = fromMs + second * SECOND;
+    await markBehind(runtime.database, agentNo, nowMs);
+    const swept = await sweep({ ...runtime, now: () => nowMs });
+    all.doubtful += swept.doubtful;
+    all.transitions += swept.transitions;
+  }
+  return all;
+}
+
+test('a place that has more checks than it can run makes its monitors unknown, which nobody is alerted of, and once the silence is its own it is told', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   const agentNo = agents[0]?.no ?? 0;
+  await addChannels(runtime);
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
 
-  let doubtful = 0;
-  for (let second = 0; second <= 600; second += 10) {
-    await markBehind(runtime.database, agentNo, nowMs + second * SECOND);
-    const swept = await sweep({ ...runtime, now: () => nowMs + second * SECOND });
-    t.is(swept.transitions, 0, `after ${second} s`);
-    doubtful += swept.doubtful;
-  }
-  t.is(doubtful, 1, 'looked at once, and not with every sweep of a time in which there is too much to do anyway');
-  t.is(await stateOf(runtime, monitor.id), 'up');
+  t.is((await sweepOverloaded(runtime, agentNo, nowMs, 230)).transitions, 0, 'not before we have watched for as long as its silence counts');
+  t.is((await sweepOverloaded(runtime, agentNo, nowMs + 240 * SECOND, 0)).transitions, 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+  t.like((await transitionsOf(runtime, monitor.id)).at(-1), { from_state: 'up', at: nowMs + 240 * SECOND, reason: 'Not checked in time: local had more checks than could be run. The fault is ours' });
+  t.deepEqual(await sweepOverloaded(runtime, agentNo, nowMs + 250 * SECOND, 350), { doubtful: 0, transitions: 0 }, 'not with every sweep of a time in which there is too much to do anyway');
+  t.deepEqual(await alertsOf(runtime), []);
+  t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, null]]);
+
   t.is(await sweepThrough(runtime, nowMs + 610 * SECOND, 170), 0);
   t.is(await sweepThrough(runtime, nowMs + 790 * SECOND, 60), 1);
-  t.is(await stateOf(runtime, monitor.id), 'unknown');
+  t.like((await transitionsOf(runtime, monitor.id)).at(-1), { from_state: 'unknown', to_state: 'unknown', at: nowMs + 790 * SECOND, reason: 'No location has reported in time: local is silent' });
+  t.deepEqual(await alertsOf(runtime), [['webhook', 'monitor.unknown'], ['slack', 'monitor.unknown']]);
+  t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, nowMs + 790 * SECOND]]);
 });
+
+for (const [before, after, alerts] of [
+  ['up', 'up', []],
+  ['down', 'down', []],
+  ['up', 'down', [['webhook', 'monitor.down'], ['slack', 'monitor.down']]],
+  ['down', 'up', [['webhook', 'monitor.up'], ['slack', 'monitor.up']]],
+] as const) {
+  test(`a monitor that was ${before} and is ${after} after our overload ${alerts.length === 0 ? 'alerts nobody' : 'says so'}`, async (t) => {
+    const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: [] });
+    const [agent] = agents as [Agent];
+    await addChannels(runtime);
+    const hand = (seconds: number, verdict: MeasuredResult['verdict']) =>
+      createEvaluator({ ...runtime, now: () => nowMs + seconds * SECOND })([resultOf(monitor, agent, { dueAtMs: nowMs + seconds * SECOND, verdict })]);
+    for (const second of [-120, -60, 0]) await hand(second, before);
+    t.is(await stateOf(runtime, monitor.id), before);
+    const told = await alertsOf(runtime);
+    await sweepOverloaded(runtime, agent.no, nowMs, 300);
+    t.is(await stateOf(runtime, monitor.id), 'unknown');
+    for (const second of [310, 370]) await hand(second, after);
+    t.is(await stateOf(runtime, monitor.id), after);
+    t.deepEqual((await alertsOf(runtime)).slice(told.length), alerts as unknown as [string, string][]);
+    t.is((await transitionsOf(runtime, monitor.id)).at(-1)?.at, nowMs + 310 * SECOND, 'since the first result that said so');
+    const { rows } = await runtime.database.pool.query('SELECT started_at, resolved_at FROM incidents');
+    const startedAt = before === 'down' ? nowMs - 120 * SECOND : nowMs + 310 * SECOND;
+    t.deepEqual(rows, before === 'up' && after === 'up' ? [] : [{ started_at: startedAt, resolved_at: after === 'up' ? nowMs + 310 * SECOND : null }]);
+    await sweep({ ...runtime, now: () => nowMs + 380 * SECOND });
+    t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, nowMs + 310 * SECOND]]);
+  });
+}
+
+test('what nobody was told of because of our overload is no storm, and is not told by a later change of another monitor', async (t) => {
+  const { runtime, agents, nowMs } = await watched(t, { verdicts: ['up'] });
+  const [agent] = agents as [Agent];
+  await addChannels(runtime);
+  const many = await Promise.all(Array.from({ length: 12 }, () => runtime.addMonitor(agents)));
+  await createEvaluator({ ...runtime, now: () => nowMs })(many.map((one) => resultOf(one, agent, { dueAtMs: nowMs, verdict: 'up' })));
+  const alerts = (await alertsOf(runtime)).length;
+  t.is((await sweepOverloaded(runtime, agent.no, nowMs, 240)).transitions, 13);
+  const lateMs = nowMs + 250 * SECOND;
+  const [other] = [await runtime.addMonitor(agents, { downAfterFailures: 1 })];
+  await createEvaluator({ ...runtime, now: () => lateMs })([...many.map((one) => resultOf(one, agent, { dueAtMs: lateMs, verdict: 'up' as const })), resultOf(other, agent, { dueAtMs: lateMs, verdict: 'down' })]);
+  t.deepEqual((await alertsOf(runtime)).slice(alerts), [['webhook', 'monitor.down'], ['slack', 'monitor.down']], 'one by one, and no summary');
+});
+
+test('a monitor that is paused or deleted while it is not checked in time ends its part of the gap', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  const [agent] = agents as [Agent];
+  const other = await runtime.addMonitor(agents);
+  await createEvaluator({ ...runtime, now: () => nowMs })([resultOf(other, agent, { dueAtMs: nowMs, verdict: 'up' })]);
+  await sweepOverloaded(runtime, agent.no, nowMs, 240);
+  await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs: nowMs + 250 * SECOND });
+  await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: other.id, nowMs: nowMs + 255 * SECOND });
+  await sweep({ ...runtime, now: () => nowMs + 260 * SECOND });
+  const { rows } = await runtime.database.pool.query('SELECT monitor_id, ended_at FROM unchecked_times ORDER BY ended_at');
+  t.deepEqual(rows, [{ monitor_id: monitor.id, ended_at: nowMs + 250 * SECOND }, { monitor_id: other.id, ended_at: nowMs + 260 * SECOND }]);
+  t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, nowMs + 260 * SECOND]]);
+});
+
+/** The gaps of our overload. Of checks that nobody notes in a time that the test makes up there are others. */
+async function gapsOf({ database }: TestRuntime) {
+  const gaps = await pageServiceGaps(runOn(database.pool), { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: 100 });
+  return gaps.filter(({ kind }) => kind === 'overload').map(({ kind, startMs, endMs }) => [kind, startMs, endMs]);
+}
 
 test('a place that falls silent makes a monitor unknown though another one, which is heard, has more to check than time', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { places: ['a', 'b', 'c'], verdicts: ['up'] });

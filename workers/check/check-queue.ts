@@ -44,11 +44,11 @@ const CERTIFICATES_WAIT_MS = 5000;
 /** Completed ticks of a region that stay on the board. */
 const KEEP_COMPLETED = 500;
 
-/** `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never. */
-export type CheckWork = { region: string; probe: Probe; selfCheckHosts?: readonly HostPort[] | undefined };
+/** `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never. `probesAtOnce` is how many run at a time. */
+export type CheckWork = { region: string; probe: Probe; selfCheckHosts?: readonly HostPort[] | undefined; probesAtOnce?: number | undefined };
 
 /** Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish. */
-export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts = [] }: CheckWork): { stop: () => Promise<void> } {
+export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork): { stop: () => Promise<void> } {
   const { database, backend, queues, judge, metrics, log, now, noteDoing } = runtime;
   const certificates = createCertificateNotes({
     store: (seen) => storeCertificates(database, seen),
@@ -56,13 +56,20 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     onFailure: (error) => log.warn({ err: error }, 'certificates.not_stored'),
     now,
   });
+  const noteBehind = createDoingNotes<number>({
+    async mark(agentNo, nowMs) {
+      log.warn({}, 'checks.behind');
+      await markBehind(database, agentNo, nowMs);
+    },
+    onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_marked'),
+  });
   const dependencies = {
     listDueChecks: (place: SchedulePhase) => listDueChecks(database, place),
     probe,
     judge,
     watchStalls: createStallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
-    gate: createGate({ width: PROBES_AT_ONCE, perTurn: PROBES_PER_TURN }),
+    gate: createGate({ width: probesAtOnce, perTurn: PROBES_PER_TURN }),
     batcher: createResultBatcher({ ...BATCH, submit: (results) => queues.enqueueResults(results), pause: (ms) => sleep(ms) }),
     now,
     waitUntil: (atMs: number) => untilMoment(atMs, now),
@@ -73,14 +80,8 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
       if (log.isLevelEnabled('debug')) log.debug(checkFields(completed), 'check.completed');
     },
     onCrash: (due: DueCheck, error: unknown) => log.error({ err: error, monitor_id: due.monitorId }, 'check.crashed'),
+    onBehind: (agentNo: number) => void noteBehind(agentNo, now()),
   };
-  const noteBehind = createDoingNotes<number>({
-    async mark(agentNo, nowMs) {
-      log.warn({}, 'checks.behind');
-      await markBehind(database, agentNo, nowMs);
-    },
-    onFailure: (error) => log.warn({ err: error }, 'checks.behind_not_marked'),
-  });
   const keepTicks = createChecker(dependencies);
   const look = createLooker((agentNo) => takeLooks(database, { agentNo, nowMs: now() + LOOK_EARLY_MS, limit: LOOKS_AT_ONCE }), dependencies);
   const tryOnce = createTrialRunner({ ...dependencies, database, onCrash: (error) => log.error({ err: error }, 'trial.crashed') });

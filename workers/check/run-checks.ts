@@ -36,6 +36,8 @@ export type CheckerDependencies = {
   onCheck: (completed: CompletedCheck) => void;
   /** Told of a probe that crashed: our bug, and no vote. */
   onCrash: (check: DueCheck, error: unknown) => void;
+  /** Told, as soon as that is known, that a tick of an agent was left out or comes when the next one is due: its checks may not be counted as dropped for long. */
+  onBehind?: (agentNo: number) => void;
 };
 
 /** Monitors named in a job's outcome; the board shows them. */
@@ -49,14 +51,22 @@ const UNREADABLE: Judgement = { verdict: 'none', cause: null, reason: 'The secre
  * than can be run, a phase waits in the line, and is then checked for its newest tick.
  */
 export function createChecker(dependencies: CheckerDependencies): (place: SchedulePhase, phaseBeginsAtMs: number) => Promise<CheckOutcome> {
-  const { gate, listDueChecks } = dependencies;
+  const { gate, listDueChecks, now, onBehind } = dependencies;
   const line = createTickLine(gate);
   return async (place, phaseBeginsAtMs) => {
+    const tellWhereLate = (beganAtMs: number) => {
+      if (now() - beganAtMs >= place.intervalSeconds * 1000) onBehind?.(place.agentNo);
+    };
+    tellWhereLate(phaseBeginsAtMs);
     const begun = await line(phaseKey(place), phaseBeginsAtMs, async (tick) => {
+      tellWhereLate(tick.phaseBeginsAtMs);
       const due = await listDueChecks(place);
       return { passedOver: tick.passedOver * due.length, outcomes: due.map((check) => keepTick(check, { place, tick }, dependencies)) };
     });
-    if (begun === null) return summarise([]);
+    if (begun === null) {
+      onBehind?.(place.agentNo);
+      return summarise([]);
+    }
     const outcomes = await Promise.all(begun.outcomes);
     return summarise(outcomes, begun.passedOver);
   };

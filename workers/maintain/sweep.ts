@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Change } from '../../core/change.ts';
-import { isFresh, isRecent } from '../../core/decided-monitor.ts';
+import { isDecided, isFresh, isRecent } from '../../core/decided-monitor.ts';
 import { reconsider } from '../../core/monitor-state.ts';
-import { freshnessMs, undecidedMs } from '../../core/quorum.ts';
-import { listDoubtfulMonitors, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
+import { decide, freshnessMs, undecidedMs } from '../../core/quorum.ts';
+import { voteOf } from '../../core/source-state.ts';
+import { listDoubtfulMonitors, listNoLongerOurs, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
+import { watchOverload } from '../../models/overload.ts';
 import { watchService } from '../../models/service-gaps.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
 import { announce } from '../announce.ts';
@@ -24,8 +26,8 @@ const CHUNK = 200;
 
 /**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
- * have been watching for as long as the silence lasts, nothing waits that may end it, and none of those that are silent had more to check than
- * time: after a stand-still of ours every source is silent, with too much to do some are, and that is our fault.
+ * have been watching for as long as the silence lasts, and nothing waits that may end it: after a stand-still of ours every source is silent. Where
+ * a silent place had more checks than it could run, unknown is said without an alert, as a service gap of ours.
  */
 export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
   const { database } = runtime;
@@ -34,7 +36,7 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });
   // While the queue is away it is not known what waits in it.
   const isBehind = oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
-  const doubtful = await listDoubtful(runtime, startMs);
+  const doubtful = [...new Set([...(await listDoubtful(runtime, startMs)), ...(await listNoLongerOurs(runOn(database.pool), startMs))])];
   let transitions = 0;
   for (let start = 0; start < doubtful.length; start += CHUNK) {
     const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), { watchingSinceMs, isBehind });
@@ -42,6 +44,7 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
     await noteUnheard(runOn(database.pool), turned);
     transitions += recorded.transitions.length;
   }
+  await watchOwnOverload(runtime);
   return { doubtful: doubtful.length, transitions };
 }
 
@@ -88,25 +91,48 @@ async function watchOurselves({ database, metrics, log }: Runtime, seen: Paramet
   return watchingSinceMs;
 }
 
+/** Begins and ends the gap of our overload, as the monitors that are not checked say. */
+async function watchOwnOverload({ database, metrics, log, now }: Runtime): Promise<void> {
+  const { begun, ended } = await inPoolTransaction(database, (run) => watchOverload(run, now()));
+  if (begun !== null) {
+    metrics.serviceGapBegan('overload');
+    log.error({ kind: 'overload', started_at: begun }, 'service.gap_began');
+  }
+  if (ended !== null) {
+    metrics.serviceGapEnded('overload', ended.endMs - ended.startMs);
+    log.warn({ kind: 'overload', started_at: ended.startMs, ended_at: ended.endMs, duration_ms: ended.endMs - ended.startMs }, 'service.gap_ended');
+  }
+}
+
 function decideChunk(runtime: Runtime, monitorNos: readonly number[], watching: Watching): Promise<RecordedChanges & { turned: TurnedSource[] }> {
   return inPoolTransaction(runtime.database, async (run) => {
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);
     const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, ...watching }) }));
-    return { turned: monitors.flatMap((monitor) => findTurned(monitor, nowMs)), ...(await recordChanges(run, changed, runtime)) };
+    // What was not to be said yet is looked at again by the next sweep.
+    const settled = changed.filter(({ monitor, changes }) => changes.length > 0 || !isOutOfVotes(monitor, nowMs)).map(({ monitor }) => monitor);
+    return { turned: settled.flatMap((monitor) => findTurned(monitor, nowMs)), ...(await recordChanges(run, changed, runtime)) };
   });
 }
 
 function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }): Change[] {
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
-  const change = reconsider(monitor, { nowMs: when.nowMs, silenceCounts: !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs && !isLeftWaiting(monitor, when.nowMs) });
+  const mayBeSilence = !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs;
+  const overloaded = listOverloaded(monitor, when.nowMs);
+  const change = reconsider(monitor, { nowMs: when.nowMs, silenceCounts: mayBeSilence && overloaded.length === 0, overloaded: mayBeSilence ? overloaded : [] });
   return change === null ? [] : [change];
 }
 
-/** Whether one of the monitor's places has said nothing lately because it had more to check than time. */
-function isLeftWaiting(monitor: EvaluatedMonitor, nowMs: number): boolean {
+/** The names of the monitor's places that have said nothing lately because they had more checks than they could run. */
+function listOverloaded(monitor: EvaluatedMonitor, nowMs: number): string[] {
   const freshSinceMs = nowMs - freshnessMs(monitor.intervalSeconds);
-  return monitor.sources.some((source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs));
+  return monitor.sources.filter((source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs)).map(({ name }) => name);
+}
+
+/** Whether a decided monitor has too few votes left to decide it, and is not unknown yet. */
+function isOutOfVotes(monitor: EvaluatedMonitor, nowMs: number): boolean {
+  const votes = monitor.sources.map((source) => ({ vote: voteOf(source.state), fresh: isFresh(source, monitor, nowMs) }));
+  return isDecided(monitor.state) && decide(votes, monitor.quorum).decision === 'unknown';
 }
 
 type TurnedSource = { monitorNo: number; agentNo: number; isUnheard: boolean };

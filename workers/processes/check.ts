@@ -10,8 +10,8 @@ import { workOnLookUps } from '../check/look-up-queue.ts';
 import { domainStoreOf } from '../domain-store.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** `selfCheckHosts`: see `CheckWork`. */
-export type CheckProcessOptions = { region: string; version: string; allowPrivateNetwork: boolean; selfCheckHosts?: readonly HostPort[] };
+/** `selfCheckHosts`, `probesAtOnce`: see `CheckWork`. */
+export type CheckProcessOptions = { region: string; version: string; allowPrivateNetwork: boolean; selfCheckHosts?: readonly HostPort[]; probesAtOnce?: number };
 
 /** `dnsResolvers` are those of dns cross checks (D-26); `whoisServer` refers to the registries' WHOIS servers (D-27). */
 export type ServiceCheckOptions = { allowPrivateNetwork: boolean; dnsResolvers: readonly string[]; whoisServer: HostPort; selfCheckHosts?: readonly HostPort[] };
@@ -33,7 +33,7 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
       else log.info(fields, 'icmp.available');
     },
   });
-  const work = workOnChecks({ ...runtime, log }, { region, probe, selfCheckHosts: options.selfCheckHosts });
+  const work = workOnChecks({ ...runtime, log }, { region, probe, selfCheckHosts: options.selfCheckHosts, probesAtOnce: options.probesAtOnce });
   const touching = setInterval(() => {
     touchAgent(database, agent.no, now()).catch((error: unknown) => log.warn({ err: error }, 'agent.not_touched'));
   }, TOUCH_EVERY_MS);
