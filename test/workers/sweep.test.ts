@@ -118,7 +118,7 @@ async function transitionsOf(runtime: TestRuntime, id: string) {
 }
 
 /** Sweeps every ten seconds of a time in which a place has more checks than it can run, and returns how many monitors were looked at and changed. */
-async function sweepOverloaded(runtime: TestRuntime, agentNo: number, fromMs: number, seconds: number): Promise<{ doubtful: number; transitions: number }> {
+async function sweepOverloaded(runtime: TestRuntime, { agentNo, fromMs, seconds }: { agentNo: number; fromMs: number; seconds: number }): Promise<{ doubtful: number; transitions: number }> {
   const all = { doubtful: 0, transitions: 0 };
   for (let second = 0; second <= seconds; second += 10) {
     const nowMs = fromMs + second * SECOND;
@@ -136,11 +136,11 @@ test('a place that has more checks than it can run makes its monitors unknown, w
   await addChannels(runtime);
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
 
-  t.is((await sweepOverloaded(runtime, agentNo, nowMs, 230)).transitions, 0, 'not before we have watched for as long as its silence counts');
-  t.is((await sweepOverloaded(runtime, agentNo, nowMs + 240 * SECOND, 0)).transitions, 1);
+  t.is((await sweepOverloaded(runtime, { agentNo, fromMs: nowMs, seconds: 230 })).transitions, 0, 'not before we have watched for as long as its silence counts');
+  t.is((await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 240 * SECOND, seconds: 0 })).transitions, 1);
   t.is(await stateOf(runtime, monitor.id), 'unknown');
   t.like((await transitionsOf(runtime, monitor.id)).at(-1), { from_state: 'up', at: nowMs + 240 * SECOND, reason: 'Not checked in time: local had more checks than could be run. The fault is ours' });
-  t.deepEqual(await sweepOverloaded(runtime, agentNo, nowMs + 250 * SECOND, 350), { doubtful: 0, transitions: 0 }, 'not with every sweep of a time in which there is too much to do anyway');
+  t.deepEqual(await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 250 * SECOND, seconds: 350 }), { doubtful: 0, transitions: 0 }, 'not with every sweep of a time in which there is too much to do anyway');
   t.deepEqual(await alertsOf(runtime), []);
   t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, null]]);
 
@@ -166,7 +166,7 @@ for (const [before, after, alerts] of [
     for (const second of [-120, -60, 0]) await hand(second, before);
     t.is(await stateOf(runtime, monitor.id), before);
     const told = await alertsOf(runtime);
-    await sweepOverloaded(runtime, agent.no, nowMs, 300);
+    await sweepOverloaded(runtime, { agentNo: agent.no, fromMs: nowMs, seconds: 300 });
     t.is(await stateOf(runtime, monitor.id), 'unknown');
     for (const second of [310, 370]) await hand(second, after);
     t.is(await stateOf(runtime, monitor.id), after);
@@ -187,7 +187,7 @@ test('what nobody was told of because of our overload is no storm, and is not to
   const many = await Promise.all(Array.from({ length: 12 }, () => runtime.addMonitor(agents)));
   await createEvaluator({ ...runtime, now: () => nowMs })(many.map((one) => resultOf(one, agent, { dueAtMs: nowMs, verdict: 'up' })));
   const alerts = (await alertsOf(runtime)).length;
-  t.is((await sweepOverloaded(runtime, agent.no, nowMs, 240)).transitions, 13);
+  t.is((await sweepOverloaded(runtime, { agentNo: agent.no, fromMs: nowMs, seconds: 240 })).transitions, 13);
   const lateMs = nowMs + 250 * SECOND;
   const [other] = [await runtime.addMonitor(agents, { downAfterFailures: 1 })];
   await createEvaluator({ ...runtime, now: () => lateMs })([...many.map((one) => resultOf(one, agent, { dueAtMs: lateMs, verdict: 'up' as const })), resultOf(other, agent, { dueAtMs: lateMs, verdict: 'down' })]);
@@ -199,7 +199,7 @@ test('a monitor that is paused or deleted while it is not checked in time ends i
   const [agent] = agents as [Agent];
   const other = await runtime.addMonitor(agents);
   await createEvaluator({ ...runtime, now: () => nowMs })([resultOf(other, agent, { dueAtMs: nowMs, verdict: 'up' })]);
-  await sweepOverloaded(runtime, agent.no, nowMs, 240);
+  await sweepOverloaded(runtime, { agentNo: agent.no, fromMs: nowMs, seconds: 240 });
   await pauseMonitor(runtime.database, { tenantId: runtime.tenantId, id: monitor.id, nowMs: nowMs + 250 * SECOND });
   await deleteMonitor(runtime.database, { tenantId: runtime.tenantId, id: other.id, nowMs: nowMs + 255 * SECOND });
   await sweep({ ...runtime, now: () => nowMs + 260 * SECOND });
