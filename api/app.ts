@@ -26,14 +26,14 @@ import { validation } from './middleware/validation.ts';
 import { createRouter } from './routes.ts';
 import { requireOwnPage } from './session/csrf.ts';
 import { noteShutAccount } from './session/shut-account.ts';
-import { createThrottle } from './session/throttle.ts';
+import { createThrottle, type Throttle } from './session/throttle.ts';
 import { createTurns } from './turns.ts';
 
 /**
- * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console) before unknown paths
+ * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console), which count guesses with ours, before unknown paths
  * are answered with 404.
  */
-export async function createApp(dependencies: ApiDependencies, mount: (app: Express) => void = () => undefined): Promise<Express> {
+export async function createApp(dependencies: ApiDependencies, mount: (app: Express, shared: { throttle: Throttle }) => void = () => undefined): Promise<Express> {
   const description = await readDescription();
   const app = express();
   app.disable('x-powered-by');
@@ -53,10 +53,11 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody());
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validation(description));
-  const throttle = createThrottle(dependencies.rateLimitStore, noteShutAccount(dependencies));
+  const { database, rateLimitStore: store, config: { publicUrl } } = dependencies;
+  const throttle = createThrottle({ database, store, publicUrl }, noteShutAccount(dependencies));
   app.use(BASE_PATH, createRouter({ ...dependencies, throttle, live: createLive(dependencies), turns }));
 
-  mount(app);
+  mount(app, { throttle });
   app.use(unknownRoute);
   app.use(errorResponse(dependencies));
   return app;

@@ -1,91 +1,140 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Request, RequestHandler } from 'express';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Database } from '../models/database.ts';
-import { verifyPassword } from '../models/password.ts';
+import type { IdPrefix } from '../models/ids.ts';
 import { findSessionHolder } from '../models/sessions.ts';
-import { findUserByEmail } from '../models/users.ts';
+import { noteSignInPlaces } from '../models/sign-in-places.ts';
+import type { User } from '../models/user-row.ts';
 import { ApiError } from './api-error.ts';
+import { recordBoardAction } from './queue-board-actions.ts';
 import { addressOf } from './request-context.ts';
-import { sessionCookie } from './session/cookie.ts';
+import { secretCookie, sessionCookie, type SecretCookie } from './session/cookie.ts';
 import { isOwnOrigin } from './session/csrf.ts';
+import { networkOf } from './session/network.ts';
+import { placeOfNetwork } from './session/places.ts';
+import type { Throttle } from './session/throttle.ts';
 
 export type QueueBoardLoginOptions = {
   database: Database;
+  throttle: Throttle;
   /** The board's own password, for any user name; null = operators of the console only. */
   password: string | null;
-  /** Base of links: which cookie is a session's, and whose pages may press the board's buttons. */
+  /** Base of links: whose cookies these are, and whose pages may press the board's buttons. */
   publicUrl: string;
   now: () => number;
+  makeId: (prefix: IdPrefix) => string;
 };
 
 /** Where the board is mounted. */
 export const QUEUE_BOARD_PATH = '/queues';
 
-const READING_METHODS = new Set(['GET', 'HEAD']);
+/** What the board's password is counted as; no id of a user looks like it. */
+const ACCOUNT = 'queue-board';
 
-/** Wrong passwords from one address in a minute, after which it waits. */
-const FAILURES_PER_MINUTE = 10;
-
-/** A correct password is not hashed again for so long, in milliseconds: a page of the board is dozens of requests. */
-const REMEMBER_MS = 60_000;
+const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets in operators who are signed in to the console, and who knows the board's password or an operator's; everyone else is asked by HTTP Basic (RFC 7617).
- * What is sent by Basic cannot have a second factor: an operator with one has to sign in.
+ * For so long a browser that gave the password is let in by its cookie, up to twice: a page of the board is dozens of
+ * requests at once.
  */
-export function queueBoardLogin({ database, password, publicUrl, now }: QueueBoardLoginOptions): RequestHandler {
-  const cookie = sessionCookie(publicUrl);
-  const failures = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: 60 });
-  const remembered = new Map<string, number>();
+const PASS_MS = 6 * 3_600_000;
 
-  const isLetIn = async (credentials: Credentials): Promise<boolean> => {
-    const key = digest(`${credentials.user}\0${credentials.password}`).toString('hex');
-    if ((remembered.get(key) ?? 0) > now()) return true;
-    const isKnown = (password !== null && timingSafeEqual(digest(credentials.password), digest(password))) || (await isOperator(database, credentials));
-    if (isKnown) remembered.set(key, now() + REMEMBER_MS);
-    else remembered.delete(key);
-    return isKnown;
+const FOREIGN_PAGE = 'the queue board is for its own pages only: the Origin of the request is another one';
+const NEEDS_SIGN_IN = 'the queue board is for operators: sign in to the console as one';
+const NEEDS_PASSWORD =
+  'the queue board needs the password of QUEUE_BOARD_PASSWORD, or an operator who is signed in to the console';
+
+/** Who is let in: an operator of the console, or null for somebody who knows the board's password. */
+type Visitor = { user: User | null };
+
+/**
+ * Lets in operators who are signed in to the console, and who knows the board's password; everyone else is asked by
+ * HTTP Basic (RFC 7617), where there is a password. People's own passwords are taken nowhere but at the sign-in. What
+ * changes a queue is recorded before it is done.
+ */
+export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler {
+  const { database, password, publicUrl, now } = options;
+  const session = sessionCookie(publicUrl);
+  const pass = password === null ? null : createPass(options, password);
+
+  const findOperator = async (request: Request): Promise<Visitor | null> => {
+    const secret = session.read(request);
+    const holder = secret === null ? null : await findSessionHolder(database, secret, now());
+    return holder?.user.isOperator === true ? { user: holder.user } : null;
   };
 
-  const isOperatorSignedIn = async (request: Request): Promise<boolean> => {
-    const secret = cookie.read(request);
-    // The board's own pages know no CSRF token, but browsers tell of which page a request is whenever it can change something.
-    const isOurs = READING_METHODS.has(request.method) || (request.headers.origin !== undefined && isOwnOrigin(request, publicUrl));
-    return secret !== null && isOurs && (await findSessionHolder(database, secret, now()))?.user.isOperator === true;
+  // The board's own pages know no CSRF token, but browsers tell of which page a request is whenever it can change
+  // something.
+  const findKnown = async (request: Request): Promise<Visitor | null> => {
+    if (!READING_METHODS.has(request.method) && request.headers.origin === undefined) return null;
+    return (await findOperator(request)) ?? (pass?.isGood(request) === true ? { user: null } : null);
   };
 
   return async (request, response, next) => {
-    if (await isOperatorSignedIn(request)) {
-      next();
-      return;
-    }
-    const address = addressOf(response) ?? '';
-    const credentials = parseBasic(request.headers.authorization);
-    const failed = (await failures.get(address))?.consumedPoints ?? 0;
-    if (failed >= FAILURES_PER_MINUTE) throw new ApiError(429, 'too many wrong passwords, wait a minute', { 'Retry-After': '60' });
-    if (credentials !== null && (await isLetIn(credentials))) {
-      next();
-      return;
-    }
-    if (credentials !== null) await failures.penalty(address);
-    response.setHeader('WWW-Authenticate', 'Basic realm="Spotcheck queues", charset="UTF-8"');
-    throw new ApiError(401, 'the queue board needs the password of QUEUE_BOARD_PASSWORD, or an operator who is signed in to the console');
+    if (!isOwnOrigin(request, publicUrl)) throw new ApiError(403, FOREIGN_PAGE);
+    const isEarned = async () => pass !== null && (await pass.isEarned(request, response));
+    const visitor = (await findKnown(request)) ?? ((await isEarned()) ? { user: null } : null);
+    if (visitor === null) throw refusal(response, pass !== null);
+    const action = { request, user: visitor.user, address: addressOf(response) };
+    if (!READING_METHODS.has(request.method)) await recordBoardAction(options, action);
+    next();
   };
 }
 
-type Credentials = { user: string; password: string };
-
-function parseBasic(header: string | undefined): Credentials | null {
-  const encoded = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(header ?? '')?.[1];
-  if (encoded === undefined) return null;
-  const [user = '', ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
-  return { user, password: rest.join(':') };
+function refusal(response: Response, hasPassword: boolean): ApiError {
+  if (!hasPassword) return new ApiError(401, NEEDS_SIGN_IN);
+  response.setHeader('WWW-Authenticate', 'Basic realm="Spotcheck queues", charset="UTF-8"');
+  return new ApiError(401, NEEDS_PASSWORD);
 }
 
-async function isOperator(database: Database, { user, password }: Credentials): Promise<boolean> {
-  const found = await findUserByEmail(database, user);
-  return found !== null && found.isOperator && found.totpConfirmedAt === null && (await verifyPassword(password, found.passwordHash));
+type Pass = {
+  isGood: (request: Request) => boolean;
+  /**
+   * Whether the password is given by Basic; then the browser gets a pass. Guesses are counted like those of the sign-
+   * in.
+   */
+  isEarned: (request: Request, response: Response) => Promise<boolean>;
+};
+
+/**
+ * Makes the pass of browsers that gave the password: a mark of the password and of the time, under each key of the
+ * ring, so that every process knows it.
+ */
+function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptions, password: string): Pass {
+  const cookie: SecretCookie = secretCookie(publicUrl, 'spotcheck-queues', (2 * PASS_MS) / 1000);
+  const expected = digest(password);
+  const markOf = (key: string, period: number) =>
+    createHmac('sha256', key).update(expected).update(String(period)).digest('base64url');
+  const marksOf = (period: number) => database.secrets.derive('queue-board').map((key) => markOf(key, period));
+  const period = () => Math.floor(now() / PASS_MS);
+
+  return {
+    isGood(request) {
+      const given = cookie.read(request);
+      if (given === null) return false;
+      const good = [...marksOf(period()), ...marksOf(period() - 1)];
+      return good.some((mark) => timingSafeEqual(digest(mark), digest(given)));
+    },
+    async isEarned(request, response) {
+      const given = passwordOf(request.headers.authorization);
+      if (given === null) return false;
+      const attempt = await throttle.begin(ACCOUNT, { request, response });
+      if (!timingSafeEqual(digest(given), expected)) return false;
+      await attempt.succeed();
+      const places = [placeOfNetwork(networkOf(addressOf(response) ?? ''))];
+      await noteSignInPlaces(database, { account: ACCOUNT, userId: null }, { places, nowMs: now() });
+      cookie.give(response, marksOf(period())[0] ?? '');
+      return true;
+    },
+  };
+}
+
+/** The password of HTTP Basic, whatever the user name; null where none is given. */
+function passwordOf(header: string | undefined): string | null {
+  const encoded = /^Basic ([A-Za-z0-9+/=]+)$/i.exec(header ?? '')?.[1];
+  if (encoded === undefined) return null;
+  const [, ...rest] = Buffer.from(encoded, 'base64').toString('utf8').split(':');
+  return rest.join(':');
 }
 
 function digest(text: string): Buffer {

@@ -22,6 +22,9 @@ export type RequestContext = {
   route?: string;
 };
 
+/** A request and its answer. */
+export type Exchange = { request: Request; response: Response };
+
 /** The context of the request that this response answers; Express leaves `locals` to the application. */
 export function contextOf(response: Response): RequestContext {
   return response.locals;

@@ -99,8 +99,9 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       makeId: options.newId,
       config,
     },
-    (routes) => {
-      const login = queueBoardLogin({ database, password: config.queueBoardPassword, publicUrl: config.publicUrl, now: Date.now });
+    (routes, { throttle }) => {
+      const means = { database, now: Date.now, makeId: options.newId, publicUrl: config.publicUrl };
+      const login = queueBoardLogin({ ...means, throttle, password: config.queueBoardPassword });
       routes.use(QUEUE_BOARD_PATH, login, loadQueueBoard({ database, queues, now: Date.now }));
       routes.use(consolePages(built));
     },

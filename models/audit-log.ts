@@ -68,14 +68,13 @@ export async function listAuditLog(database: Pick<Database, 'pool'>, query: { te
   return rows.map(entryOf);
 }
 
-/** Notes that sign-ins of an account's address are refused for a while; nothing where nobody has that address. A statement of its own: nothing is changed beside it. */
-export async function recordThrottledSignIn(database: Pick<Database, 'pool'>, { author, email }: { author: Author; email: string }): Promise<void> {
-  if (email.includes('\0')) return;
+/** Notes that sign-ins of a user are refused for a while; nothing where there is none of that id. A statement of its own: nothing is changed beside it. */
+export async function recordThrottledSignIn(database: Pick<Database, 'pool'>, { author, userId }: { author: Author; userId: string }): Promise<void> {
   const { name } = systemActor('Spotcheck');
   await runOn(database.pool)(
     `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_name, action, object_kind, object_id, object_name, changes, address)
-     SELECT $1, u.tenant_id, $2, 'system', $3, $4, 'member', u.id, u.email, '{}', $5 FROM users u WHERE u.email = $6`,
-    [author.id, Math.floor(author.nowMs / 1000), name, author.action, author.address, email.toLowerCase()],
+     SELECT $1, u.tenant_id, $2, 'system', $3, $4, 'member', u.id, u.email, '{}', $5 FROM users u WHERE u.id = $6`,
+    [author.id, Math.floor(author.nowMs / 1000), name, author.action, author.address, userId],
   );
 }
 

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 import { personName } from './recorded-fields.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 import type { User } from './user-row.ts';
-import { insertUser } from './users.ts';
+import { insertUser, normalizeEmail } from './users.ts';
 
 /** An invitation that nobody has taken up. Times are Unix seconds; `invitedBy` is the name or the address of a member, null once they have gone. */
 export type Invitation = { id: string; email: string; role: Role; invitedBy: string | null; createdAt: number; expiresAt: number };
@@ -44,7 +44,7 @@ export type NewInvitation = { id: string; tenantId: string; email: string; role:
  * belongs to the account, `too_many` beside `MOST_INVITATIONS` others, `full` where all of them taken up would make more than `MOST_MEMBERS`.
  */
 export async function createInvitation(database: Pick<Database, 'pool' | 'author'>, { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation): Promise<Invitation | 'member' | 'too_many' | 'full'> {
-  const [email, now] = [given.email.toLowerCase(), Math.floor(nowMs / 1000)];
+  const [email, now] = [normalizeEmail(given.email), Math.floor(nowMs / 1000)];
   return await inPoolTransaction(database, async (run) => {
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
     const members = await run('SELECT 1 FROM users WHERE tenant_id = $1 AND email IN ($2, $3)', [tenantId, given.email, email]);

@@ -10,7 +10,12 @@ import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './use
 /** A person to be. `name` is empty unless given; `choseThePassword` says that nobody else has seen it, which is not so unless given. */
 export type NewUser = { id: string; tenantId: string; email: string; name?: string; role: Role; passwordHash: string; choseThePassword?: boolean; isOperator: boolean; nowMs: number };
 
-/** Stores a console user, the e-mail address in lower case; null when the address is taken, in any case. */
+/** The one form of an e-mail address in which it is stored, looked for and counted. */
+export function normalizeEmail(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/** Stores a console user, the e-mail address normalized; null when the address is taken, in any case. */
 export async function createUser(database: Pick<Database, 'pool' | 'author'>, user: NewUser): Promise<User | null> {
   return await inPoolTransaction(database, async (run) => {
     const created = await insertUser(run, user);
@@ -28,17 +33,23 @@ export async function insertUser(run: Run, user: NewUser): Promise<User | null> 
     `INSERT INTO users AS u (id, tenant_id, email, name, role, password_hash, password_changed_at, is_operator, created_at)
      SELECT $1, $2, $4, $5, $6, $7, $8::bigint, $9, $10 WHERE NOT EXISTS (SELECT 1 FROM users WHERE email IN ($3, $4))
      ON CONFLICT (email) DO NOTHING RETURNING ${USER_COLUMNS}`,
-    [user.id, user.tenantId, user.email, user.email.toLowerCase(), user.name ?? '', user.role, user.passwordHash, user.choseThePassword === true ? now : null, user.isOperator, now],
+    [user.id, user.tenantId, user.email, normalizeEmail(user.email), user.name ?? '', user.role, user.passwordHash, user.choseThePassword === true ? now : null, user.isOperator, now],
   );
   return row === undefined ? null : userOf(row);
 }
 
-/** A console user by e-mail address as it is stored, or in lower case; null when there is none. */
+/** A console user by e-mail address, in whichever case and with whatever blanks around it; null when there is none. */
 export async function findUserByEmail(database: Pick<Database, 'pool'>, email: string): Promise<User | null> {
   // PostgreSQL takes no NUL, and no address has one.
   if (email.includes('\0')) return null;
-  const [row] = await runOn(database.pool)<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE email IN ($1, $2) ORDER BY email = $1 DESC LIMIT 1`, [email, email.toLowerCase()]);
+  const [row] = await runOn(database.pool)<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE email IN ($1, $2) ORDER BY email = $1 DESC LIMIT 1`, [email.trim(), normalizeEmail(email)]);
   return row === undefined ? null : userOf(row);
+}
+
+/** The accounts that operators of the installation belong to. */
+export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Promise<string[]> {
+  const rows = await runOn(pool)<{ id: string }>('SELECT DISTINCT tenant_id AS id FROM users WHERE is_operator ORDER BY 1');
+  return rows.map(({ id }) => id);
 }
 
 /** Changes what is given of how a person is called and sees the console; null when there is no such user. */

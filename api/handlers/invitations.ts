@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import { acceptInvitation, createInvitation, deleteInvitation, findOpenInvitation, generateInvitationToken, listInvitations, MOST_INVITATIONS, MOST_MEMBERS } from '../../models/invitations.ts';
 import { hashPassword } from '../../models/password.ts';
+import { normalizeEmail } from '../../models/users.ts';
 import { ApiError, badRequest, conflict, notFound } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { unrecorded } from '../recording.ts';
@@ -68,7 +69,7 @@ export function acceptInvitationHandler(dependencies: ApiDependencies): RequestH
     const invitation = await findOpenInvitation(database, token, now());
     if (invitation === null) throw isOver();
     requirePlainName('name', name);
-    if (password.toLowerCase() === invitation.email) throw badRequest('password must not be your e-mail address: anybody would try that first');
+    if (normalizeEmail(password) === invitation.email) throw badRequest('password must not be your e-mail address: anybody would try that first');
     const user = await acceptInvitation(database, { token, userId: makeId('usr'), name, passwordHash: await hashPassword(password), nowMs: now() });
     if (user === null) throw isOver();
     if (user === 'taken') throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);

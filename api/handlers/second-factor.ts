@@ -3,9 +3,9 @@ import { renderSVG } from 'uqr';
 import { beginSecondFactor, confirmSecondFactor, findSecondFactor, removeSecondFactor, replaceRecoveryCodes } from '../../models/second-factor.ts';
 import { conflict, type ApiError } from '../api-error.ts';
 import type { HandlerDependencies } from '../dependencies.ts';
-import { personOf } from '../request-context.ts';
+import { personOf, type Exchange } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { passwordProof, requireProofs, type Exchange } from '../session/proofs.ts';
+import { passwordProof, requireProofs } from '../session/proofs.ts';
 import { takeCode } from '../session/second-factor.ts';
 import { findTotpStep, generateRecoveryCodes, generateTotpSecret, normalizeCode, otpauthUrl, writeRecoveryCode } from '../session/totp.ts';
 

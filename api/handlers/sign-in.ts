@@ -2,11 +2,10 @@ import type { RequestHandler } from 'express';
 import { verifyPassword } from '../../models/password.ts';
 import { countRecoveryCodes } from '../../models/second-factor.ts';
 import type { User } from '../../models/user-row.ts';
-import { findUserByEmail } from '../../models/users.ts';
+import { findUserByEmail, normalizeEmail } from '../../models/users.ts';
 import { ApiError, CodeRequired } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { presentSignedIn } from '../presenters/session.ts';
-import { addressOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { beginSession } from '../session/beginning.ts';
 import { takeCode } from '../session/second-factor.ts';
@@ -18,15 +17,16 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
   const { database, throttle } = dependencies;
   return async (request, response) => {
     const { email, password, code } = request.body as SignIn;
-    const attempt = await throttle.begin({ email, address: addressOf(response) ?? '' });
-    const user = await findUserByEmail(database, email.trim());
-    if (!(await verifyPassword(password, user?.passwordHash ?? null)) || user === null) throw wrong();
+    const user = await findUserByEmail(database, email);
+    // Who has no account is counted like who has one, or the count would tell.
+    const attempt = await throttle.begin(user?.id ?? `nobody ${normalizeEmail(email)}`, { request, response });
+    if (!(await attempt.look(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null) throw wrong();
     if (user.totpConfirmedAt !== null && code === undefined) {
       // The password was right: it is no failure, but neither does it make good for wrong codes.
       await attempt.excuse();
       throw new CodeRequired();
     }
-    if (user.totpConfirmedAt !== null && !(await takeCode(dependencies, user.id, code ?? ''))) throw new ApiError(401, 'the code of the second factor is wrong, or was used already');
+    if (user.totpConfirmedAt !== null && !(await attempt.look(() => takeCode(dependencies, user.id, code ?? '')))) throw new ApiError(401, 'the code of the second factor is wrong, or was used already');
     await attempt.succeed();
 
     const caller = await beginSession(dependencies, { request, response }, user);

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { cleanText } from '../../core/clean-text.ts';
 import { hashPassword } from '../../models/password.ts';
-import { changePassword, updateUser } from '../../models/users.ts';
+import { changePassword, normalizeEmail, updateUser } from '../../models/users.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies, HandlerDependencies } from '../dependencies.ts';
 import { presentUser } from '../presenters/session.ts';
@@ -30,7 +30,7 @@ export function changePasswordHandler({ database, now, throttle }: HandlerDepend
     const { current, new: wanted } = request.body as Schemas['PasswordChange'];
     const { user, sessionId } = personOf(response);
     if (wanted === current) throw badRequest('new must be another password than current');
-    if (wanted.toLowerCase() === user.email.toLowerCase()) throw badRequest('new must not be your e-mail address: anybody would try that first');
+    if (normalizeEmail(wanted) === normalizeEmail(user.email)) throw badRequest('new must not be your e-mail address: anybody would try that first');
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'current', current)]);
     const ended = await changePassword(database, { userId: user.id, oldHash: user.passwordHash, newHash: await hashPassword(wanted), keepSessionId: sessionId, nowMs: now() });
     if (ended === null) throw badRequest('current is not your password any more: it was changed meanwhile');

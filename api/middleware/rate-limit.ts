@@ -7,13 +7,14 @@ import type { QueueBackend } from '../../queues/connection.ts';
 import { ApiError } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import { addressOf, contextOf, type RequestContext } from '../request-context.ts';
+import { networkOf } from '../session/network.ts';
 
 /** Where all processes of the API count together. */
 export type RateLimitStore = { kind: 'postgres'; pool: Database['pool'] } | { kind: 'redis'; client: NonNullable<QueueBackend['redis']> };
 
 const WINDOW_SECONDS = 60;
 
-/** Anonymous requests are counted per address: enough for a whole office behind one, too few for guessing tokens. */
+/** Anonymous requests are counted per address, IPv6 per /64: enough for a whole office behind one, too few for guessing tokens. */
 const ANONYMOUS_LIMIT = 600;
 
 /** A person's requests, on any plan: one page of the console is a dozen of them. */
@@ -35,11 +36,11 @@ function countOfCaller(caller: Caller): Count {
   return { key: `token:${caller.tokenId}`, limit: PLAN_LIMITS[caller.plan].requestsPerMinute };
 }
 
-/** Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its address. */
+/** Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its network. */
 export function limitRequests(store: RateLimitStore, { limits, countOf }: { limits: readonly number[]; countOf: (context: RequestContext) => Count | null }): RequestHandler {
   const limiters = new Map([...new Set([ANONYMOUS_LIMIT, ...limits])].map((limit) => [limit, limiterOf(store, limit)]));
   return async (_request, response, next) => {
-    const { key, limit } = countOf(contextOf(response)) ?? { key: `address:${addressOf(response) ?? ''}`, limit: ANONYMOUS_LIMIT };
+    const { key, limit } = countOf(contextOf(response)) ?? { key: `address:${networkOf(addressOf(response) ?? '')}`, limit: ANONYMOUS_LIMIT };
     const { isAllowed, count } = await consume(limiters.get(limit), key);
     const seconds = setHeaders(response, limit, count);
     if (!isAllowed) throw new ApiError(429, 'rate limit exceeded', { 'Retry-After': String(seconds) });

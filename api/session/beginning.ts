@@ -5,14 +5,14 @@ import type { User } from '../../models/user-row.ts';
 import type { SessionCaller } from '../caller.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { callerOfSession } from '../middleware/authentication.ts';
-import { addressOf } from '../request-context.ts';
+import { addressOf, type Exchange } from '../request-context.ts';
 import { sessionCookie } from './cookie.ts';
-import type { Exchange } from './proofs.ts';
+import { rememberPlaces } from './places.ts';
 
 const USER_AGENT_LENGTH = 255;
 
 /**
- * Begins a session of a person whose proofs were given, ends the one that the request came with, and gives the browser the new one's cookie. Null, and nothing
+ * Begins a session of a person whose proofs were given, ends the one that the request came with, and gives the browser the new one's cookie, and one by which it is known again. Null, and nothing
  * is given, where the person has gone meanwhile or has another password or second factor.
  */
 export async function beginSession({ database, now, makeId, config }: ApiDependencies, { request, response }: Exchange, user: User): Promise<SessionCaller | null> {
@@ -24,6 +24,7 @@ export async function beginSession({ database, now, makeId, config }: ApiDepende
   const previous = cookie.read(request);
   if (previous !== null) await endSessionOf(database, previous);
   cookie.give(response, secret);
+  await rememberPlaces({ database, now, publicUrl: config.publicUrl }, { request, response }, user.id);
   response.setHeader('Cache-Control', 'no-store');
   return caller;
 }

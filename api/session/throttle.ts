@@ -1,46 +1,95 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
+import type { Database } from '../../models/database.ts';
+import { findSignInPlaces } from '../../models/sign-in-places.ts';
 import { ApiError } from '../api-error.ts';
 import { createLimiter, type RateLimitStore } from '../middleware/rate-limit.ts';
+import { addressOf, type Exchange } from '../request-context.ts';
+import { browserCookie } from './cookie.ts';
 import { networkOf } from './network.ts';
+import { placeOfBrowser, placeOfNetwork } from './places.ts';
 
 const WINDOW_SECONDS = 15 * 60;
 
-/** Failures within the window after which nothing is looked at any more. A whole office may sit behind one address. */
-const FAILURES = { account: 10, address: 30 } as const;
+/** Failures within the window after which nothing is looked at any more. A whole office may sit in one network. */
+const FAILURES = { account: 10, network: 30 } as const;
 
-/** Whose password or code is about to be looked at, and where it came from. */
-export type Attempt = { email: string; address: string };
+/** An attempt that was counted and may be looked at. */
+export type Attempt = {
+  /** Does the looking; what goes wrong with it is no failure of whoever tries. */
+  look: <Seen>(look: () => Promise<Seen>) => Promise<Seen>;
+  /** Forgets the failures that it was counted with. */
+  succeed: () => Promise<void>;
+  /** Forgets this attempt only. */
+  excuse: () => Promise<void>;
+};
 
 /**
- * Counts wrong passwords and codes, over all processes. An attempt is counted before it is looked at, or a thousand at once would all be looked at;
- * `succeed` forgets the account's failures, `excuse` this attempt only.
+ * Counts wrong passwords and codes of every door, over all processes. An attempt is counted before it is looked at, or
+ * a thousand at once would all be looked at. An account is a user's id, or whatever stands for what has none.
  */
-export type Throttle = { begin: (attempt: Attempt) => Promise<{ succeed: () => Promise<void>; excuse: () => Promise<void> }> };
+export type Throttle = { begin: (account: string, exchange: Exchange) => Promise<Attempt> };
+
+/** Whose attempts are refused from now on, and where the one came from with which it began. */
+export type ShutAccount = { account: string; address: string };
 
 /**
- * Makes the throttle of an installation. `begin` throws the 429 of an account or an address that has failed too often. `onAccountShut` is told of the first
- * attempt of a window that an account's own failures refuse.
+ * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often. A
+ * browser that somebody has signed in with to the account, or else a network, has failures of its own: those of
+ * strangers do not count against it. `onAccountShut` is told of the first attempt of a window that is refused for an
+ * account's failures.
  */
-export function createThrottle(store: RateLimitStore, onAccountShut: (attempt: Attempt) => Promise<void>): Throttle {
-  const limiterOf = (kind: keyof typeof FAILURES) => createLimiter(store, { points: FAILURES[kind], duration: WINDOW_SECONDS, keyPrefix: `spotcheck-sign-in-${kind}` });
-  const [accounts, addresses] = [limiterOf('account'), limiterOf('address')];
+export function createThrottle(
+  { database, store, publicUrl }: { database: Pick<Database, 'pool'>; store: RateLimitStore; publicUrl: string },
+  onAccountShut: (shut: ShutAccount) => Promise<void>,
+): Throttle {
+  const limiterOf = (kind: keyof typeof FAILURES, keyPrefix: string) =>
+    createLimiter(store, { points: FAILURES[kind], duration: WINDOW_SECONDS, keyPrefix });
+  const accounts = limiterOf('account', 'spotcheck-sign-in-account');
+  const networks = limiterOf('network', 'spotcheck-sign-in-address');
+  const cookie = browserCookie(publicUrl);
+
   return {
-    async begin({ email, address }) {
-      const [account, network] = [keyOf(email.toLowerCase()), networkOf(address)];
-      // The address first: who is over its limit must not use up other people's.
-      await consume(() => addresses.consume(network));
-      await consume(() => accounts.consume(account), async (attempts) => void (attempts === FAILURES.account + 1 && (await onAccountShut({ email, address }))));
+    async begin(account, { request, response }) {
+      const address = addressOf(response) ?? '';
+      const [secret, network] = [cookie.read(request), networkOf(address)];
+      const [byBrowser, byNetwork] = [secret === null ? null : placeOfBrowser(secret), placeOfNetwork(network)];
+      const places = byBrowser === null ? [byNetwork] : [byBrowser, byNetwork];
+      const known = await findSignInPlaces(database, account, places);
+      const isKnownBrowser = byBrowser !== null && known.includes(byBrowser);
+      const place = isKnownBrowser ? byBrowser : known.includes(byNetwork) ? byNetwork : '';
+      const key = keyOf(`${account} ${place}`);
+
+      // The network first: who is over its limit must not use up other people's. What others of its network do is not
+      // held against a known browser.
+      if (!isKnownBrowser) await consume(() => networks.consume(network));
+      await consume(
+        () => accounts.consume(key),
+        async (attempts) => void (attempts === FAILURES.account + 1 && (await onAccountShut({ account, address }))),
+      );
+      const giveBack = async () => void (isKnownBrowser || (await networks.reward(network)));
+      const excuse = async () => void (await Promise.all([accounts.reward(key), giveBack()]));
       return {
+        async look(work) {
+          try {
+            return await work();
+          } catch (error) {
+            await excuse();
+            throw error;
+          }
+        },
         // Set to none and not deleted: deleting alone would wait for as long as Redis is away.
-        succeed: async () => void (await Promise.all([accounts.set(account, 0, WINDOW_SECONDS), addresses.reward(network)])),
-        excuse: async () => void (await Promise.all([accounts.reward(account), addresses.reward(network)])),
+        succeed: async () => void (await Promise.all([accounts.set(key, 0, WINDOW_SECONDS), giveBack()])),
+        excuse,
       };
     },
   };
 }
 
-async function consume(count: () => Promise<unknown>, onRefused: (attempts: number) => Promise<void> = async () => undefined): Promise<void> {
+async function consume(
+  count: () => Promise<unknown>,
+  onRefused: (attempts: number) => Promise<void> = async () => undefined,
+): Promise<void> {
   try {
     await count();
   } catch (refusal) {
@@ -48,7 +97,8 @@ async function consume(count: () => Promise<unknown>, onRefused: (attempts: numb
     await onRefused(refusal.consumedPoints);
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
     const minutes = Math.ceil(seconds / 60);
-    throw new ApiError(429, `too many wrong passwords or codes: wait ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`, { 'Retry-After': String(seconds) });
+    const wait = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
+    throw new ApiError(429, `too many wrong passwords or codes: wait ${wait}`, { 'Retry-After': String(seconds) });
   }
 }
 

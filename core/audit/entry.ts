@@ -12,11 +12,12 @@ export const AUDIT_ACTIONS = [
   'member.password_changed', 'member.second_factor_begun', 'member.second_factor_started', 'member.second_factor_stopped', 'member.recovery_codes_renewed',
   'invitation.created', 'invitation.accepted', 'invitation.deleted',
   'account.created', 'account.keys_rotated',
+  'queue.changed',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /** What an action is done to. */
-export const AUDIT_OBJECTS = ['monitor', 'incident', 'channel', 'agent', 'token', 'member', 'invitation', 'account'] as const;
+export const AUDIT_OBJECTS = ['monitor', 'incident', 'channel', 'agent', 'token', 'member', 'invitation', 'account', 'queue'] as const;
 export type AuditObject = { kind: (typeof AUDIT_OBJECTS)[number]; id: string; name: string };
 
 /** Who did something: a person, an API token, the operator at the command line, or the service itself. `id` is null where there is nothing to refer to; `name` is as it was then. */

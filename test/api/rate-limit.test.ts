@@ -37,6 +37,13 @@ test('another token of the same account is counted for itself, and pro has ten t
   t.is((await reader('GET', '/v1/overview')).headers.get('ratelimit-remaining'), '599');
 });
 
+test('who is unknown is counted by network: all addresses of an IPv6 /64 together', async (t) => {
+  const { api } = t.context;
+  const url = await api.another({ config: { publicUrl: api.url, planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: ['loopback'] } });
+  const remaining = async (from: string) => (await send(`${url}/v1/overview`, { method: 'GET', headers: { 'X-Forwarded-For': from } })).headers.get('ratelimit-remaining');
+  t.deepEqual([await remaining('2001:db8:0:7::1'), await remaining('2001:db8:0:7:ffff::2'), await remaining('2001:db8:0:8::1')], ['599', '598', '599']);
+});
+
 // Serial: it ends the windows of every token.
 test.serial('once the window is over the count starts anew', async (t) => {
   const { api } = t.context;

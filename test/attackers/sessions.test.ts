@@ -46,13 +46,16 @@ test.serial('who signs in gets a cookie that no script and no other site can use
   const plain = await signIn(api, { email: ` ${email.toUpperCase()} `, password: PASSWORD });
   t.is(plain.status, 201);
   t.is(plain.headers.get('cache-control'), 'no-store', 'the token is in the answer');
-  t.regex(plain.headers.get('set-cookie') ?? '', /^spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax$/);
+  const [session, browser] = plain.headers.getSetCookie();
+  t.regex(session ?? '', /^spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax$/);
+  t.regex(browser ?? '', /^spotcheck-browser=[\w-]{43}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/);
   t.like(plain.json, { user: { id: user.id, role: 'owner', totp_enabled: false }, tenant: { id: user.tenantId } });
   t.is((await pageOf(api, plain)('GET', '/v1/monitors')).status, 200);
+  t.is((await api.anonymous('GET', '/v1/session', undefined, { Cookie: browser?.split(';')[0] ?? '' })).status, 401, 'that of the browser opens nothing');
 
   const url = await api.another({ config: { publicUrl: 'https://status.example', planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: [] } });
   const secure = await signIn({ url }, { email, password: PASSWORD });
-  t.regex(secure.headers.get('set-cookie') ?? '', /^__Host-spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  t.regex(secure.headers.getSetCookie()[0] ?? '', /^__Host-spotcheck=[\w-]{43}; Max-Age=7776000; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
   const cookie = cookieOf(secure) ?? '';
   t.is((await api.anonymous('GET', '/v1/session', undefined, { Cookie: cookie }, url)).status, 200);
   t.is((await api.anonymous('GET', '/v1/session', undefined, { Cookie: cookie.replace('__Host-', '') }, url)).status, 401, 'the name without the prefix is one that a neighbour can set');
@@ -165,6 +168,85 @@ test.serial('an address that tries one password on many accounts waits after thi
   t.is(tried.filter((status) => status === 401).length, 30);
   t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 429);
   t.is((await person.call('GET', '/v1/session')).status, 200, 'who is signed in works on');
+});
+
+test.serial('blanks and capitals around an address are the same account: they get nobody one password or code more', async (t) => {
+  const { api } = t.context;
+  const [person, second] = [await newPerson(api), await newPerson(api)];
+  await turnOn(t, second);
+  const written = (email: string, index: number) => `${' '.repeat(index)}${index % 2 === 0 ? email : email.toUpperCase()}${'\t'.repeat(index % 5)}\u00A0`;
+  const count = async (email: string, more: object) => {
+    await api.database.pool.query('DELETE FROM rate_limits');
+    const statuses: number[] = [];
+    for (let index = 0; index < 14; index += 1) statuses.push((await signIn(api, { email: written(email, index), ...more })).status);
+    return statuses.filter((status) => status === 401).length;
+  };
+  t.is(await count(person.email, { password: 'wrong' }), 10);
+  t.is(await count('nobody@example.org', { password: 'wrong' }), 10, 'of nobody likewise, or the count would tell');
+  t.is(await count(second.email, { password: PASSWORD, code: '000000' }), 10);
+});
+
+const PROXIED = { planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: ['loopback'] };
+
+/** Signs in through a proxy, as from anywhere, and tells what browsers would keep. */
+async function openProxied(t: ExecutionContext<{ api: ApiServer }>) {
+  const { api } = t.context;
+  const url = await api.another({ config: { publicUrl: api.url, ...PROXIED } });
+  return async (from: string, person: Person, { password = PASSWORD, cookie = '' } = {}) => {
+    const answer = await signIn({ url }, { email: person.email, password }, { 'X-Forwarded-For': from, ...(cookie !== '' && { Cookie: cookie }) });
+    const kept = answer.headers.getSetCookie().find((one) => one.startsWith('spotcheck-browser='))?.split(';')[0] ?? '';
+    return { status: answer.status, cookie: kept };
+  };
+}
+
+test.serial('strangers who guess lock nobody out who has signed in before: a browser, wherever it is, and a network, whoever is in it', async (t) => {
+  const { api } = t.context;
+  const [person, other] = [await newPerson(api), await newPerson(api)];
+  const attempt = await openProxied(t);
+  const home = '2001:db8:1:2::1';
+  const { cookie, status } = await attempt(home, person);
+  t.is(status, 201);
+  const { cookie: othersCookie } = await attempt('198.51.100.200', other);
+  for (let network = 0; network < 10; network += 1) t.is((await attempt(`203.0.113.${network}`, person, { password: 'wrong' })).status, 401);
+  t.is((await attempt('203.0.113.77', person)).status, 429);
+
+  t.is((await attempt('203.0.113.78', person, { cookie })).status, 201, 'the browser on a journey');
+  t.is((await attempt('2001:db8:1:2:ffff::9', person)).status, 201, 'another browser at home');
+  for (const forged of [othersCookie, `spotcheck-browser=${'A'.repeat(43)}`, `${cookie}x`, 'spotcheck-browser=']) t.is((await attempt('203.0.113.79', person, { cookie: forged })).status, 429, forged);
+  t.is((await attempt('2001:db8:1:3::1', person)).status, 429, 'the network next door');
+});
+
+test.serial('a browser and a network that are known have ten failures of their own, and a browser does not suffer from what others of its network do', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const attempt = await openProxied(t);
+  const { cookie } = await attempt('192.0.2.1', person);
+  const fail = async (options: { cookie?: string }) => (await attempt('192.0.2.1', person, { password: 'wrong', ...options })).status;
+  for (let count = 0; count < 10; count += 1) t.is(await fail({}), 401);
+  t.is(await fail({}), 429);
+  for (let count = 0; count < 10; count += 1) t.is(await fail({ cookie }), 401);
+  t.is(await fail({ cookie }), 429);
+  t.is((await attempt('192.0.2.2', person)).status, 201);
+
+  await api.database.pool.query('DELETE FROM rate_limits');
+  const others = await Promise.all(Array.from({ length: 30 }, () => newPerson(api)));
+  for (const one of others) t.is((await attempt('192.0.2.1', one, { password: 'wrong' })).status, 401);
+  t.is((await attempt('192.0.2.1', person)).status, 429);
+  t.is((await attempt('192.0.2.1', person, { cookie })).status, 201);
+});
+
+test.serial('a cookie that somebody planted is replaced at the sign-in, and who signs in all day has 25 browsers at most', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const attempt = await openProxied(t);
+  const planted = `spotcheck-browser=${generateSessionSecret()}`;
+  const own = await attempt('192.0.2.1', person, { cookie: planted });
+  t.is(own.status, 201);
+  t.not(own.cookie, planted);
+  t.is((await attempt('192.0.2.1', person, { cookie: own.cookie })).cookie, own.cookie);
+  for (let count = 0; count < 27; count += 1) t.is((await attempt(`192.0.2.${count}`, person)).status, 201);
+  const { rows } = await api.database.pool.query<{ kind: string; count: number }>(`SELECT split_part(place, ':', 1) AS kind, count(*) FROM sign_in_places WHERE account = $1 GROUP BY 1 ORDER BY 1`, [person.user.id]);
+  t.deepEqual(rows, [{ kind: 'browser', count: 25 }, { kind: 'network', count: 25 }]);
 });
 
 test.serial('neither words nor time tell whether somebody has an account', async (t) => {
@@ -347,11 +429,13 @@ test.serial('what is in a cookie, a password, a code or the secret of codes stan
   const { secret, recovery } = await turnOn(t, person);
   const signedIn = await signIn(api, { email: person.email, password: PASSWORD, code: recovery[0] });
   const cookie = (cookieOf(signedIn) ?? '').replace('spotcheck=', '');
+  const browser = /^spotcheck-browser=([\w-]+)/.exec(signedIn.headers.getSetCookie()[1] ?? '')?.[1] ?? 'none';
+  t.not(browser, 'none');
   await signIn(api, { email: person.email, password: 'a-mistyped-password', code: recovery[1] });
   await signIn(api, { email: PASSWORD, password: PASSWORD });
   await api.anonymous('POST', '/v1/session', `{"email":"x","password":"${PASSWORD}`, { Cookie: `spotcheck=${cookie}` });
   await pageOf(api, signedIn)('POST', '/v1/user/password', { current: PASSWORD, new: PASSWORD });
-  const secrets = [PASSWORD, 'a-mistyped-password', secret, cookie, String(signedIn.json['csrf_token']), ...recovery, ...recovery.map((code) => code.replaceAll('-', ''))];
+  const secrets = [PASSWORD, 'a-mistyped-password', secret, cookie, browser, String(signedIn.json['csrf_token']), ...recovery, ...recovery.map((code) => code.replaceAll('-', ''))];
   const rows = await listRows(api);
   t.true(rows.some((row) => row.startsWith('recovery_codes ')) && rows.some((row) => row.startsWith('sessions ')));
   t.deepEqual(secrets.filter((one) => rows.some((row) => row.includes(one))), []);

@@ -7,6 +7,7 @@ import { deleteOrphanedPings } from '../../models/ping-record.ts';
 import { deleteOldTurns } from '../../models/registries.ts';
 import { isTimeDoubtful } from '../../models/service-time.ts';
 import { deleteOverSessions } from '../../models/sessions.ts';
+import { deleteOldSignInPlaces } from '../../models/sign-in-places.ts';
 import { deleteOldUpdates } from '../../models/telegram-updates.ts';
 import { deleteUnusedVendorPages } from '../../models/vendor-pages.ts';
 import type { Runtime } from '../runtime.ts';
@@ -28,11 +29,12 @@ const KEEP_UNWATCHED_MS = 3_600_000;
 
 /** Pings of deleted heartbeats that go at a time. */
 const MOST_PINGS = 500_000;
+
 /** After a jump of the time nothing is deleted for so long, in milliseconds: a clock that was set a year ahead is set back by then. */
 export const DOUBT_MS = 86_400_000;
 
 /** How many rows of each kind were deleted. */
-type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; invitations: number; auditEntries: number; pings: number; rates: number };
+type Deleted = { deliveries: number; domains: number; registryTurns: number; telegramUpdates: number; vendorPages: number; sessions: number; signInPlaces: number; invitations: number; auditEntries: number; pings: number; rates: number };
 
 /** Deletes what is older than its promise, and sessions that are over. */
 export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
@@ -44,6 +46,7 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     telegramUpdates: await deleteOldUpdates(database, now()),
     vendorPages: await deleteUnusedVendorPages(database, now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000, now() - KEEP_UNWATCHED_MS),
     sessions: await deleteOverSessions(database, now()),
+    signInPlaces: await deleteOldSignInPlaces(database, now()),
     invitations: await deletePastInvitations(database, now()),
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * 86_400_000),
     pings: await deleteOrphanedPings(database, MOST_PINGS),

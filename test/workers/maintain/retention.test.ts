@@ -1,6 +1,7 @@
 import test from 'ava';
 import { listAuditLog } from '../../../models/audit-log.ts';
 import { createSession, findSessionHolder, generateSessionSecret, IDLE_SECONDS, LIFETIME_SECONDS, listSessions } from '../../../models/sessions.ts';
+import { findSignInPlaces, noteSignInPlaces } from '../../../models/sign-in-places.ts';
 import { createTenant } from '../../../models/tenants.ts';
 import { createUser } from '../../../models/users.ts';
 import { retainHistory } from '../../../workers/maintain/retention.ts';
@@ -29,6 +30,16 @@ test('sessions that are over are deleted, also of people who never come back, an
   for (const { secret } of good) t.is((await findSessionHolder(database, secret, NOW_MS))?.user.id, user.id);
   t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { sessions: 0 });
   t.is((await listSessions(database, user.id, NOW_MS)).length, 3);
+});
+
+test('a browser or network from which nobody has signed in for half a year is forgotten, to the second', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const note = (place: string, nowMs: number) => noteSignInPlaces(database, { account: 'queue-board', userId: null }, { places: [place], nowMs });
+  await note('network:192.0.2.1', NOW_MS - 180 * 86_400_000);
+  await note('network:192.0.2.2', NOW_MS - 180 * 86_400_000 + 1000);
+  t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { signInPlaces: 1 });
+  t.deepEqual(await findSignInPlaces(database, 'queue-board', ['network:192.0.2.1', 'network:192.0.2.2']), ['network:192.0.2.2']);
 });
 
 test('an entry of the audit log goes after 400 days, to the second, whoever\'s it is', async (t) => {

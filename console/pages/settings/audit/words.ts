@@ -50,6 +50,7 @@ export const DEEDS: Readonly<Record<Action, string>> = {
   'invitation.deleted': 'took back the invitation of',
   'account.created': 'made the account',
   'account.keys_rotated': 'sealed all secrets with a new key for',
+  'queue.changed': 'used the queue board on',
 };
 
 /** The kinds of things that one can narrow the list to. */
@@ -62,6 +63,7 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   member: 'Members and sign-ins',
   invitation: 'Invitations',
   account: 'The account',
+  queue: 'Queues',
 };
 
 /** People do some things to themselves alone: then it is told without saying to whom. */

@@ -1,0 +1,65 @@
+import type { Database } from './database.ts';
+import { runOn } from './sql.ts';
+
+/** Whose places these are: a user's, or those of something that is guarded like one and is none (`userId` null). */
+export type PlacesOf = { account: string; userId: string | null };
+
+/** Where somebody signed in from, and when. */
+export type Seen = { places: readonly string[]; nowMs: number };
+
+/** A place from which nobody has signed in for so long is forgotten, in seconds. */
+export const KEPT_SECONDS = 180 * 86_400;
+
+/** It is written once in so long that somebody signed in from a place that is known, in seconds. */
+const SEEN_SECONDS = 86_400;
+
+/**
+ * An account has so many places of a kind at most, and loses the oldest: a program may sign in as often as it likes.
+ */
+const PLACES_PER_KIND = 25;
+
+type Places = Pick<Database, 'pool'>;
+
+/** Which of these places somebody has signed in from to this account. */
+export async function findSignInPlaces(
+  { pool }: Places,
+  account: string,
+  places: readonly string[],
+): Promise<string[]> {
+  const select = 'SELECT place FROM sign_in_places WHERE account = $1 AND place = ANY($2::text[])';
+  const rows = await runOn(pool)<{ place: string }>(select, [account, places]);
+  return rows.map(({ place }) => place);
+}
+
+/** Notes that somebody has signed in from these places; nothing where the user has gone meanwhile. */
+export async function noteSignInPlaces({ pool }: Places, of: PlacesOf, { places, nowMs }: Seen): Promise<void> {
+  const { account, userId } = of;
+  const now = Math.floor(nowMs / 1000);
+  const noted = await runOn(pool)(
+    `WITH held AS (SELECT id FROM users WHERE id = $2 FOR KEY SHARE)
+     INSERT INTO sign_in_places AS p (account, user_id, place, seen_at)
+     SELECT $1, $2, place, $4 FROM unnest($3::text[]) AS place WHERE $2::text IS NULL OR EXISTS (SELECT FROM held)
+     ON CONFLICT (account, place) DO UPDATE SET seen_at = excluded.seen_at
+     WHERE p.seen_at <= excluded.seen_at - ${SEEN_SECONDS} RETURNING place`,
+    [account, userId, places, now],
+  );
+  if (noted.length === 0) return;
+  await runOn(pool)(
+    `DELETE FROM sign_in_places WHERE account = $1 AND place IN (
+       SELECT place FROM (
+         SELECT place, row_number() OVER (PARTITION BY split_part(place, ':', 1) ORDER BY seen_at DESC, place) AS rank
+         FROM sign_in_places WHERE account = $1
+       ) AS ranked WHERE rank > ${PLACES_PER_KIND})`,
+    [account],
+  );
+}
+
+/** Forgets places that nobody has signed in from for half a year; returns how many. */
+export async function deleteOldSignInPlaces({ pool }: Places, nowMs: number): Promise<number> {
+  const [row] = await runOn(pool)<{ deleted: number }>(
+    `WITH gone AS (DELETE FROM sign_in_places WHERE seen_at <= $1 RETURNING 1)
+     SELECT count(*) AS deleted FROM gone`,
+    [Math.floor(nowMs / 1000) - KEPT_SECONDS],
+  );
+  return row?.deleted ?? 0;
+}
