@@ -1,5 +1,10 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { IPv4, IPv6 } from 'ipaddr.js';
+import { isOwnAddress } from './own-addresses.ts';
+
+/** What may be contacted: public unicast addresses only, unless private networks are allowed (D-30). */
+export type Guard = { allowPrivateNetwork: boolean };
 
 type Range4 = [IPv4, number];
 type Range6 = [IPv6, number];
@@ -28,12 +33,53 @@ const CARRIERS: readonly { range: Range6; offset: number }[] = [
   { range: range6('2002::/16'), offset: 2 },
 ];
 
+// Where clouds tell a machine its secrets. Most of these lie in ranges that are refused anyway where private networks
+// are not allowed; 168.63.129.16 does not.
+const METADATA_HOSTS = new Set(
+  [
+    // AWS, Google, Azure, Oracle, IBM, DigitalOcean, Hetzner, OpenStack and others.
+    '169.254.169.254',
+    // AWS: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html; credentials of containers:
+    // docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html and
+    // docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html
+    'fd00:ec2::254', '169.254.170.2', '169.254.170.23', 'fd00:ec2::23',
+    // Azure: learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+    '168.63.129.16',
+    // Google: cloud.google.com/compute/docs/metadata/querying-metadata
+    'fd20:ce::254',
+    // Oracle: docs.oracle.com/iaas/Content/Compute/Tasks/gettingmetadata.htm, and its older cloud
+    'fd00:c1::a9fe:a9fe', '192.0.0.192',
+    // Alibaba: www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata
+    '100.100.100.200',
+    // Tencent: www.tencentcloud.com/document/product/213/4934
+    '169.254.0.23',
+    // Akamai and Scaleway: docs.cloud-init.io/en/latest/reference/datasources/akamai.html, .../scaleway.html
+    'fd00:a9fe:a9fe::1', '169.254.42.42', 'fd00:42::42',
+    // OpenStack: docs.openstack.org/nova/latest/user/metadata.html
+    'fe80::a9fe:a9fe',
+  ].map(reachedBy),
+);
+
 // The old IPv4-compatible form, which no network carries: ipaddr.js takes it for the mapped one.
 const COMPATIBLE = /^::\d+\./;
 
-/** True when an IP address (any textual form; a zone id is ignored) is a public unicast address: globally reachable by the IANA registries, and so is the IPv4 address that it may carry. False for what is no address. */
+/**
+ * True for an IP address that the guard refuses: a metadata host of a cloud always, and, unless private networks are
+ * allowed, whatever is not public or is an address of this machine. What a name leads to is known, and guarded, only by
+ * its look-up.
+ */
+export function isRefusedAddress(host: string, { allowPrivateNetwork }: Guard): boolean {
+  if (isIP(host) === 0) return false;
+  if (allowPrivateNetwork) return isMetadataHost(host);
+  return !isPublicAddress(host) || isOwnAddress(reachedBy(host));
+}
+
+/**
+ * True when an IP address (any textual form; a zone id is ignored) is a public unicast address: globally reachable by
+ * the IANA registries, no metadata host, and so is the IPv4 address that it may carry. False for what is no address.
+ */
 export function isPublicAddress(text: string): boolean {
-  if (!ipaddr.isValid(text) || COMPATIBLE.test(text)) return false;
+  if (!ipaddr.isValid(text) || COMPATIBLE.test(text) || isMetadataHost(text)) return false;
   const address = ipaddr.parse(text);
   return 'octets' in address ? isPublic4(address) : isPublic6(address as IPv6);
 }
@@ -43,12 +89,27 @@ function isPublic4(address: IPv4): boolean {
 }
 
 function isPublic6(address: IPv6): boolean {
-  const carrier = CARRIERS.find(({ range }) => address.match(range));
-  if (carrier !== undefined) {
-    return isPublic4(new ipaddr.IPv4(address.toByteArray().slice(carrier.offset, carrier.offset + 4)));
-  }
+  const carried = carriedBy(address);
+  if (carried !== null) return isPublic4(carried);
   if (!GLOBAL_6.some((range) => address.match(range))) return false;
   return !REFUSED_6.some((range) => address.match(range)) || REACHABLE_6.some((range) => address.match(range));
+}
+
+/** The IPv4 address in an IPv6 address at which its packets end up; null where it carries none. */
+function carriedBy(address: IPv6): IPv4 | null {
+  const carrier = CARRIERS.find(({ range }) => address.match(range));
+  if (carrier === undefined) return null;
+  return new ipaddr.IPv4(address.toByteArray().slice(carrier.offset, carrier.offset + 4));
+}
+
+/** The one form of the address at which packets to an IP address end up. */
+function reachedBy(text: string): string {
+  const address = ipaddr.parse(text.replace(/%.*$/, ''));
+  return 'octets' in address ? address.toString() : (carriedBy(address as IPv6) ?? address).toString();
+}
+
+function isMetadataHost(text: string): boolean {
+  return METADATA_HOSTS.has(reachedBy(text));
 }
 
 function ranges4(...blocks: string[]): Range4[] {

@@ -2,8 +2,8 @@ import net from 'node:net';
 import type { LookupFunction, Socket } from 'node:net';
 import tls from 'node:tls';
 import type { SecureContext } from 'node:tls';
-import { isPublicAddress } from './address-guard.ts';
-import { guardedLookup } from './guarded-lookup.ts';
+import { isRefusedAddress, type Guard } from './address-guard.ts';
+import { createGuardedLookup } from './guarded-lookup.ts';
 import { ADDRESS_TURN_MS } from './host-address.ts';
 
 /** Where a connection goes and how it is made, in the words of `net.connect` and `tls.connect`. */
@@ -15,7 +15,7 @@ export type Destination = {
   isSecure: boolean;
   noDelay: true;
   autoSelectFamilyAttemptTimeout: number;
-  lookup?: LookupFunction;
+  lookup: LookupFunction;
   secureContext?: SecureContext;
   servername?: string;
   ALPNProtocols?: string[];
@@ -24,8 +24,9 @@ export type Destination = {
 /** Finds the destination of an http or https URL; null where the guard refuses it by its address. */
 export type FindDestination = (url: URL) => Destination | null;
 
-/** Makes the one function that turns URLs into destinations, with the guard on unless private networks are allowed (D-30). */
-export function createDestinations({ allowPrivateNetwork }: { allowPrivateNetwork: boolean }): FindDestination {
+/** Makes the one function that turns URLs into destinations, as far as the guard lets them pass (D-30). */
+export function createDestinations(guard: Guard): FindDestination {
+  const lookup = createGuardedLookup(guard);
   // A context costs 0.2 ms and holds nothing of a connection, so that all of them share one.
   let secureContext: SecureContext | undefined;
 
@@ -34,11 +35,12 @@ export function createDestinations({ allowPrivateNetwork }: { allowPrivateNetwor
     // usual one, and only an IPv6 address has brackets.
     const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
     const isNamed = net.isIP(host) === 0;
-    if (!allowPrivateNetwork && !isNamed && !isPublicAddress(host)) return null;
+    if (isRefusedAddress(host, guard)) return null;
 
     const isSecure = url.protocol === 'https:';
-    const destination: Destination = { host, port: portOf(url), isNamed, isSecure, noDelay: true, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS };
-    if (!allowPrivateNetwork) destination.lookup = guardedLookup;
+    const port = portOf(url);
+    const patience = { noDelay: true, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS } as const;
+    const destination: Destination = { host, port, isNamed, isSecure, ...patience, lookup };
     if (isSecure) {
       secureContext ??= tls.createSecureContext();
       destination.secureContext = secureContext;

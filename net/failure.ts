@@ -11,7 +11,7 @@ export type Failure = { cause: FailureCause; reason: string };
 export type Step = 'lookup' | 'connect' | 'tls' | 'answer' | 'body';
 
 /** The failure of a target that the address guard refuses (D-30); it does not tell the address. */
-export const BLOCKED: Failure = { cause: 'blocked_target', reason: 'The target has no public address, and only public addresses may be contacted' };
+export const BLOCKED: Failure = { cause: 'blocked_target', reason: 'The target has no public address that may be contacted' };
 
 /** The failure of a request that HTTP has no form for. */
 export const UNSENDABLE: Failure = { cause: 'unsupported', reason: 'The request cannot be sent: a header or the path has characters that HTTP does not allow' };

@@ -1,24 +1,16 @@
 import dns from 'node:dns';
 import type { LookupAddress } from 'node:dns';
 import net from 'node:net';
-import { isPublicAddress } from './address-guard.ts';
+import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure } from './failure.ts';
 import type { Failure } from './failure.ts';
-
-/** What may be contacted: public unicast addresses only, unless private networks are allowed (D-30). */
-export type Guard = { allowPrivateNetwork: boolean };
 
 /** The addresses of a host, at least one, in the order in which the system prefers them (RFC 6724); `dnsMs` is null for an address, which nothing looks up. */
 export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[]; dnsMs: number | null };
 
 /** How long each of a name's addresses has to connect before the next is tried, in milliseconds. Node's own quarter of a second takes a far place for a dead one. */
 export const ADDRESS_TURN_MS = 2000;
-
-/** True for an address that the guard refuses. What a name leads to is known, and guarded, only by its look-up. */
-export function isRefusedAddress(host: string, { allowPrivateNetwork }: Guard): boolean {
-  return !allowPrivateNetwork && net.isIP(host) !== 0 && !isPublicAddress(host);
-}
 
 /** Finds the addresses of a name or address (IPv6 without brackets), those that the guard allows. A name without any, a refusal and a passed deadline are values; it rejects only when our own machine lacks something. */
 export function resolveHost(host: string, { deadlineMs, ...guard }: Guard & { deadlineMs: number }): Promise<FoundHost | ({ outcome: 'failed' } & Failure)> {

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure } from './failure.ts';
 import type { Failure } from './failure.ts';
-import { guardedLookup } from './guarded-lookup.ts';
-import { ADDRESS_TURN_MS, isRefusedAddress } from './host-address.ts';
-import type { Guard } from './host-address.ts';
+import { isRefusedAddress, type Guard } from './address-guard.ts';
+import { createGuardedLookup } from './guarded-lookup.ts';
+import { ADDRESS_TURN_MS } from './host-address.ts';
 import type { HostPort } from './host-port.ts';
 import { Timeline } from './timeline.ts';
 import type { Phases } from './timeline.ts';
@@ -31,12 +31,13 @@ export type TcpClient = (request: TcpRequest) => Promise<TcpExchange>;
 
 /** Opens the door for tcp connections; without `allowPrivateNetwork` it leads to public addresses only (D-30). Of a name with several addresses one after the other is tried (RFC 8305). */
 export function createTcpClient(guard: Guard): TcpClient {
+  const lookup = createGuardedLookup(guard);
   return (request) =>
     new Promise((resolve, reject) => {
       const timeline = new Timeline(false);
       if (isRefusedAddress(request.host, guard)) return resolve({ outcome: 'failed', ...BLOCKED, phases: timeline.phases() });
       const { host, port } = request;
-      const socket = net.connect({ host, port, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS, ...(!guard.allowPrivateNetwork && { lookup: guardedLookup }) });
+      const socket = net.connect({ host, port, autoSelectFamilyAttemptTimeout: ADDRESS_TURN_MS, lookup });
       timeline.watch(socket, net.isIP(host) === 0);
       new RunningExchange({ request, socket, timeline }, { resolve, reject }).start();
     });

@@ -4,7 +4,7 @@ import { startDeadline } from './deadline.ts';
 import { failureOf } from './failure.ts';
 import type { Failure } from './failure.ts';
 import { resolveHost } from './host-address.ts';
-import type { Guard } from './host-address.ts';
+import type { Guard } from './address-guard.ts';
 import type { HostPort } from './host-port.ts';
 
 /** One datagram, which may be empty, and the wait for its reply. */

@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import test from 'ava';
 import { parseTarget } from '../../core/targets.ts';
+import { runCommand } from '../helpers/command.ts';
 import { until } from '../helpers/until.ts';
 import { DISGUISED_URLS, ELSEWHERE, IMPOSSIBLE, LOOPBACK, NAMES } from './address-forms.ts';
+import type { OwnAddressReport } from './own-address-process.ts';
 import { startWatchman, takeOverResolver, type Resolver, type Watchman } from './private-network.ts';
 import { openWaysIn, type WaysIn } from './ways-in.ts';
 import { startWhoisRoot, type WhoisRoot } from './whois-root.ts';
@@ -54,6 +57,28 @@ for (const way of ['http', 'vendor', 'webhook', 'rdap'] as const) {
     const before = watchman.seen();
     for (const make of DISGUISED_URLS) t.regex(await guarded.toUrls[way](make(watchman.port)), REFUSED, make(watchman.port));
     t.is(watchman.seen(), before);
+  });
+}
+
+for (const way of WAYS.filter((one) => one !== 'dns' && one !== 'whois' && one !== 'rdap')) {
+  test.serial(`a metadata host of a cloud is not contacted as ${way} where private networks are allowed, by number or by name`, async (t) => {
+    for (const form of ['169.254.169.254', '168.63.129.16', 'metadata.google.internal', 'metadata.example']) t.regex(await unguarded.toHosts[way](form, watchman.port), /blocked|no public address|no vendor/i, form);
+  });
+}
+
+/** A public address that a network of our own has for as long as a test lasts: nothing else is in that network. */
+const PUBLIC_ADDRESS = '1.2.3.4';
+const SET_UP = `ip link set lo up && ip address add ${PUBLIC_ADDRESS}/32 dev lo`;
+const ENTER = ['unshare', '--net', '--map-root-user', 'sh', '-c'] as const;
+
+// Not every machine lets its users make networks; the guard's own test looks at the addresses that this machine has.
+if (spawnSync(ENTER[0], [...ENTER.slice(1), SET_UP]).status === 0) {
+  test.serial('what listens on a public address of the machine itself is not contacted', async (t) => {
+    const command = `${SET_UP} && exec '${process.execPath}' test/attackers/own-address-process.ts ${PUBLIC_ADDRESS}`;
+    const { status, stdout, stderr } = await runCommand([...ENTER, command], {});
+    t.is(status, 0, stderr);
+    const expected = { http: 'blocked_target', tcp: 'blocked_target', seen: 0 };
+    t.deepEqual<OwnAddressReport, OwnAddressReport>(JSON.parse(stdout), expected);
   });
 }
 

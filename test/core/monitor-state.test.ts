@@ -286,7 +286,7 @@ test('nothing gets better but by places of which enough say so and none has begu
 });
 
 test('a monitor that its places look at and cannot check says why once it becomes unknown, not that nobody reported', (t) => {
-  const reason = 'The target has no public address, and only public addresses may be contacted';
+  const reason = 'The target has no public address that may be contacted';
   const blocked = (second: number): Sent => ({ ...sent(1, second, 'none'), cause: 'blocked_target', reason });
   const { monitor } = play(monitorOf(1), [0, 60, 120, 180, 240].map(blocked));
   t.like(reconsider(monitor, { nowMs: START_MS + 241_000, silenceCounts: true }), { to: 'unknown', cause: 'blocked_target', reason });

@@ -1,5 +1,6 @@
+import { networkInterfaces } from 'node:os';
 import test from 'ava';
-import { isPublicAddress } from '../../net/address-guard.ts';
+import { isPublicAddress, isRefusedAddress } from '../../net/address-guard.ts';
 import { createDestinations } from '../../net/destination.ts';
 
 const REFUSED: Record<string, string> = {
@@ -111,6 +112,36 @@ for (const [address, why] of Object.entries(PUBLIC)) {
     t.true(isPublicAddress(address));
   });
 }
+
+// As their clouds document them; the last three carry one.
+const METADATA_HOSTS = [
+  '169.254.169.254', 'fd00:ec2::254', '169.254.170.2', '169.254.170.23', 'fd00:ec2::23', '168.63.129.16', 'fd20:ce::254',
+  'fd00:c1::a9fe:a9fe', '192.0.0.192', '100.100.100.200', '169.254.0.23', 'fd00:a9fe:a9fe::1', '169.254.42.42',
+  'fd00:42::42', 'fe80::a9fe:a9fe', 'fe80::a9fe:a9fe%eth0', 'FD00:EC2:0::0254', '::ffff:a83f:8110', '64:ff9b::a83f:8110', '2002:a83f:8110::1',
+];
+
+test('where a cloud tells a machine its secrets nothing is contacted, also where private networks are allowed', (t) => {
+  for (const host of METADATA_HOSTS) {
+    for (const allowPrivateNetwork of [true, false]) t.true(isRefusedAddress(host, { allowPrivateNetwork }), host);
+    t.false(isPublicAddress(host), host);
+  }
+  for (const neighbor of ['168.63.129.15', '168.63.129.17']) t.false(isRefusedAddress(neighbor, { allowPrivateNetwork: false }));
+  for (const neighbor of ['169.254.169.253', 'fd00:ec2::255', '127.0.0.1']) t.false(isRefusedAddress(neighbor, { allowPrivateNetwork: true }));
+});
+
+test('every address of this machine is refused, and where private networks are allowed none of them', (t) => {
+  const own = Object.values(networkInterfaces()).flatMap((found = []) => found);
+  t.true(own.length > 0);
+  for (const { address } of own) {
+    t.true(isRefusedAddress(address, { allowPrivateNetwork: false }), address);
+    t.false(isRefusedAddress(address, { allowPrivateNetwork: true }), address);
+  }
+});
+
+test('a metadata host is no destination, whatever the guard allows', (t) => {
+  const find = createDestinations({ allowPrivateNetwork: true });
+  for (const host of ['168.63.129.16', '169.254.169.254', '2852039166', '[fd00:ec2::254]', '[::ffff:a9fe:a9fe]']) t.is(find(new URL(`http://${host}/`)), null, host);
+});
 
 // Forms of a host that the URL parser turns into addresses; none of them is ever looked up.
 const DISGUISED = [

@@ -1,12 +1,12 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import test from 'ava';
-import { BLOCKED_CODE, guardedLookup } from '../../net/guarded-lookup.ts';
+import { BLOCKED_CODE, createGuardedLookup } from '../../net/guarded-lookup.ts';
 
 type Answer = { error: NodeJS.ErrnoException | null; address: string | LookupAddress[] };
 
 function ask(hostname: string, options: LookupOptions): Promise<Answer> {
   return new Promise((resolve) => {
-    guardedLookup(hostname, options, (error, address) => resolve({ error, address }));
+    createGuardedLookup({ allowPrivateNetwork: false })(hostname, options, (error, address) => resolve({ error, address }));
   });
 }
 

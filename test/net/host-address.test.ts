@@ -3,7 +3,8 @@ import { closeSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { isRefusedAddress, resolveHost } from '../../net/host-address.ts';
+import { isRefusedAddress } from '../../net/address-guard.ts';
+import { resolveHost } from '../../net/host-address.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };

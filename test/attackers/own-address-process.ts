@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { createTcpProbe } from '../../probes/tcp.ts';
+import { createHttpProbe } from '../../probes/http.ts';
+import { httpTarget } from '../helpers/check-target.ts';
+
+/** What came of contacting a machine's own public address, and how many connections something on it saw. */
+export type OwnAddressReport = { http: string | null; tcp: string | null; seen: number };
+
+// Stands on a machine of its own, so to speak: its network has nothing but this address, on which something listens.
+const [address = ''] = process.argv.slice(2);
+let seen = 0;
+const server = createServer((socket) => {
+  seen += 1;
+  socket.on('error', () => undefined).destroy();
+}).listen(0, address);
+await once(server, 'listening');
+const { port } = server.address() as AddressInfo;
+const guard = { allowPrivateNetwork: false };
+const http = await createHttpProbe(guard)(httpTarget({ target: `http://${address}:${port}/`, timeoutMs: 2000 }));
+const tcp = await createTcpProbe(guard)(httpTarget({ type: 'tcp', target: `${address}:${port}`, timeoutMs: 2000 }));
+const causeOf = (seenThere: object) => ('cause' in seenThere ? String(seenThere.cause) : null);
+const report: OwnAddressReport = { http: causeOf(http), tcp: causeOf(tcp), seen };
+process.stdout.write(JSON.stringify(report));
+server.close();
