@@ -12,7 +12,7 @@ type Report = {
 /** Severities that stop a build. */
 const SERIOUS: ReadonlySet<string> = new Set(['high', 'critical']);
 
-/** Reads what `npm audit --json` wrote. Anything but a report means that nothing could be asked: a build without a network must not fail by it. */
+/** Reads what `npm audit --json` wrote. Anything but a report means that nothing could be asked. */
 export function readAudit(text: string): AuditOutcome {
   const report = parse(text);
   if (report?.auditReportVersion === undefined) return { kind: 'not asked', reason: report?.message || report?.error?.summary || text.trim().split('\n')[0] || 'npm said nothing' };

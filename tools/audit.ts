@@ -5,7 +5,10 @@ import { readAudit, type AuditOutcome } from './audit-report.ts';
 /** The registry answers within seconds or not at all, in milliseconds. */
 const DEADLINE_MS = 60_000;
 
-/** Asks the registry for known vulnerabilities of what production installs, and fails where one is of severity high or more. */
+/**
+ * Asks the registry for known vulnerabilities of what production installs, and fails where one is of severity high or
+ * more; with `--require` also where nobody could be asked.
+ */
 async function audit(): Promise<AuditOutcome> {
   const args = ['audit', '--omit=dev', '--json', '--fetch-retries=0', '--fetch-timeout=20000'];
   const child = spawn('npm', args, { stdio: ['ignore', 'pipe', 'ignore'], timeout: DEADLINE_MS });
@@ -13,8 +16,12 @@ async function audit(): Promise<AuditOutcome> {
   return await Promise.race([failure, text(child.stdout).then(readAudit)]);
 }
 
+const isRequired = process.argv.includes('--require');
 const outcome = await audit();
 if (outcome.kind === 'clean') process.stdout.write('No vulnerability of severity high or more is known in what production installs\n');
-if (outcome.kind === 'not asked') process.stdout.write(`Known vulnerabilities were not asked for: ${outcome.reason}\n`);
+if (outcome.kind === 'not asked') {
+  const consequence = isRequired ? 'this build stops, because it was to be' : 'with --require a build stops here';
+  process.stdout.write(`Known vulnerabilities were not asked for: ${outcome.reason}\nNOT AUDITED: ${consequence}\n`);
+}
 if (outcome.kind === 'found') for (const line of outcome.lines) process.stdout.write(`${line}\n`);
-process.exitCode = outcome.kind === 'found' ? 1 : 0;
+process.exitCode = outcome.kind === 'found' || (outcome.kind === 'not asked' && isRequired) ? 1 : 0;

@@ -37,5 +37,6 @@ export function renderReportCsv(monitors: readonly ReportMonitor[]): string {
 function renderCell(value: Cell): string {
   if (typeof value !== 'string') return value === null ? '' : String(value);
   const text = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  // Where the decimal sign is a comma, spreadsheets part cells at the semicolon.
+  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -10,11 +10,11 @@ import { ROOT } from '../helpers/program.ts';
 
 type Versions = Readonly<Record<string, string>>;
 type Manifest = { dependencies?: Versions; devDependencies?: Versions; optionalDependencies?: Versions; overrides?: Versions };
-type Entry = Manifest & { version?: string; integrity?: string; resolved?: string; inBundle?: boolean };
+type Entry = Manifest & { version?: string; integrity?: string; resolved?: string; inBundle?: boolean; dev?: boolean };
 
 const GROUPS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const;
-/** Of these packages the registry that the lock file was made from had no files for some foreign platforms. */
-const WITHOUT_CONTENTS = /^node_modules\/@(oxlint\/binding|msgpackr-extract\/msgpackr-extract)-/;
+/** Of these packages, which only who develops installs, the registry that the lock file was made from had no files for some foreign platforms. */
+const WITHOUT_CONTENTS = /^node_modules\/@oxlint\/binding-/;
 const EXACT = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 
 async function readJson(path: string) {
@@ -42,6 +42,14 @@ for (const folder of ['.', 'tools/openapi-types']) {
     }
   });
 }
+
+test('what production installs on any platform is known by its contents, without an exception', async (t) => {
+  const { packages }: { packages: Record<string, Entry> } = await readJson('package-lock.json');
+  const installed = Object.entries(packages).filter(([path, { dev = false }]) => path !== '' && !dev);
+  t.true(installed.some(([path]) => path.includes('darwin')), 'those of other platforms are among them');
+  const unknown = installed.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-')).map(([path]) => path);
+  t.deepEqual(unknown, []);
+});
 
 for (const [expression, permitted] of [['MIT', true], ['(MIT OR GPL-3.0)', true], ['MIT AND GPL-3.0', false], ['MIT AND (ISC OR AGPL-3.0)', true], ['GPL-3.0', false], ['SEE LICENSE IN FILE', false], ['MIT MIT', false], ['(MIT', false], ['', false]] as const) {
   test(`the licence "${expression}" ${permitted ? 'may' : 'may not'} be used`, (t) => t.is(isPermitted(expression), permitted));
@@ -73,9 +81,9 @@ test('the list of licences is printed, and one that may not be used fails it by 
   t.regex(other.stdout, /^viral@2\.0\.0 has GPL-3\.0, .*\nbare@3\.0\.0 has no licence, /m);
 });
 
-/** A registry that knows one vulnerability of a package that production needs. */
+/** A registry that knows one vulnerability of a package that production needs. npm remembers one by its id. */
 async function startRegistry(t: ExecutionContext, severity: string): Promise<string> {
-  const advisory = { id: 1, url: 'https://advisories.example/1', title: 'Made up', severity, vulnerable_versions: '<99.0.0', cwe: [], cvss: { score: 0, vectorString: null } };
+  const advisory = { id: severity === 'high' ? 1 : 2, url: 'https://advisories.example/1', title: 'Made up', severity, vulnerable_versions: '<99.0.0', cwe: [], cvss: { score: 0, vectorString: null } };
   const { port } = await startHttpServer(t, (request, response) => {
     response.setHeader('Content-Type', 'application/json');
     response.statusCode = request.url?.endsWith('/bulk') ? 200 : 404;
@@ -85,13 +93,17 @@ async function startRegistry(t: ExecutionContext, severity: string): Promise<str
 }
 
 test('a known vulnerability of severity high in what production installs fails the audit; without a registry nothing is found, and it says so', async (t) => {
-  const audit = (registry: string) => runCommand([process.execPath, 'tools/audit.ts'], { npm_config_registry: registry });
+  const audit = (registry: string, ...options: string[]) => runCommand([process.execPath, 'tools/audit.ts', ...options], { npm_config_registry: registry });
   const found = await audit(await startRegistry(t, 'high'));
   t.is(found.status, 1, found.stdout);
   t.regex(found.stdout, /^ulid .*, high: Made up \(https:\/\/advisories\.example\/1\)$/m);
   const away = await audit('http://127.0.0.1:9');
   t.is(away.status, 0);
-  t.regex(away.stdout, /^Known vulnerabilities were not asked for: .*ECONNREFUSED/);
+  t.regex(away.stdout, /^Known vulnerabilities were not asked for: .*ECONNREFUSED.*\nNOT AUDITED: /);
+  const required = await audit('http://127.0.0.1:9', '--require');
+  t.is(required.status, 1, 'where it is asked for, an audit that could not be made is a failure');
+  t.regex(required.stdout, /\nNOT AUDITED: this build stops/);
+  t.is((await audit(await startRegistry(t, 'low'), '--require')).status, 0);
 });
 
 test('vulnerabilities of lesser severity stop no build, and what is no report is no verdict', (t) => {

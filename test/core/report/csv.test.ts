@@ -16,6 +16,8 @@ test('a report is a header and a line for each monitor, each ended by CRLF; null
 
 const NAMES: readonly (readonly [string, string])[] = [
   ['a,b', '"a,b"'],
+  ['a;=1+1', '"a;=1+1"'],
+  [';', '";"'],
   ['say "hi"', '"say ""hi"""'],
   ['two\r\nlines', '"two\r\nlines"'],
   ['=1+1', "'=1+1"],
