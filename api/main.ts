@@ -51,6 +51,7 @@ async function main(): Promise<void> {
   const { telegram, slack, ...config } = environment;
   const api = await serveApi({
     port: environment.port,
+    host: environment.host,
     database,
     backend,
     queues,

@@ -37,6 +37,8 @@ import { createVendorLookUp } from './vendor-look-up.ts';
 
 export type ServeOptions = {
   port: number;
+  /** Null = all addresses of this machine. */
+  host: string | null;
   database: Database;
   backend: QueueBackend;
   queues: JobQueues;
@@ -116,7 +118,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     route(request, response, () => answerUnroutable(response, options.newId));
   });
   answerUnreadable(server, options.newId);
-  server.listen(options.port);
+  server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
   const address = server.address();
   const door = startPingDoor({ database, log, now: Date.now });

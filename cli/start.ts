@@ -42,7 +42,7 @@ export type RunningService = { url: string; firstStart: FirstStart | null; stop:
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
   installServiceClock();
-  await refuseTakenPort(environment.port);
+  await refuseTakenPort(environment);
   const closing: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const step of closing.toReversed()) await step();
@@ -106,10 +106,11 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
 }
 
 async function listen({ runtime, registry, environment }: { runtime: Runtime; registry: Registry; environment: Environment }): Promise<RunningApi> {
-  const { telegram, slack, port, ...config } = environment;
+  const { telegram, slack, port, host, ...config } = environment;
   const { database, backend, queues, log, newId } = runtime;
   return await serveApi({
     port,
+    host,
     database,
     backend,
     queues,
@@ -123,21 +124,21 @@ async function listen({ runtime, registry, environment }: { runtime: Runtime; re
 }
 
 /** Before any work: a database is not prepared for a service that cannot listen. */
-async function refuseTakenPort(port: number): Promise<void> {
-  if (port === 0) return;
-  const server = createServer().listen(port);
+async function refuseTakenPort({ port, host }: Environment): Promise<void> {
+  const server = createServer().listen({ port, ...(host !== null && { host }) });
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw new Refusal(describePortError(error, port));
+    throw new Refusal(describePortError(error, { port, host }));
   }
   server.close();
   await once(server, 'close');
 }
 
-function describePortError(error: unknown, port: number): string {
+function describePortError(error: unknown, { port, host }: Pick<Environment, 'port' | 'host'>): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'EADDRINUSE') return `Port ${port} is taken by another program: stop that one, or set PORT to a free port`;
   if (code === 'EACCES') return `Port ${port} may not be opened by this user: set PORT to one above 1023`;
+  if (code === 'EADDRNOTAVAIL') return `HOST must be an address of this machine, and ${host} is none`;
   return `Port ${port} cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
-import { addressAndPort, addressRange, databaseUrl, flag, hostAndPort, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
+import { addressAndPort, addressRange, databaseUrl, flag, hostAndPort, listenAddress, listOf, nonNegativeNumber, oneLine, redisUrl, regionName, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 import { LOG_LEVELS, type LogLevel } from './log-level.ts';
 import { problemsOf, secret, variable } from './variables.ts';
@@ -8,6 +8,8 @@ import { problemsOf, secret, variable } from './variables.ts';
 /** The configuration of every process of the service; null = not set, and then the part is off or chooses for itself. */
 export type Environment = Readonly<{
   port: number;
+  /** The address to listen on; null = all of this machine's. */
+  host: string | null;
   /** Base of links, without a trailing slash. */
   publicUrl: string;
   /** Whose `X-Forwarded-For` counts: addresses, ranges, `loopback`, `private`; empty = nobody's. */
@@ -38,7 +40,7 @@ export type Environment = Readonly<{
   telegram: Readonly<{ botToken: string | null; botName: string | null; apiUrl: string }>;
   slack: Readonly<{ clientId: string | null; clientSecret: string | null; apiUrl: string }>;
   queueBoardPassword: string | null;
-  /** Where a worker process shows its metrics and health; null = nowhere. */
+  /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
   /** How long a web process that stops goes on serving after it has said at `/readyz` that it stops; null = as its process sees fit. */
   stopGraceSeconds: number | null;
@@ -64,6 +66,7 @@ const region = variable('a name of lower-case letters, digits and hyphens, at mo
 
 const VARIABLES = z.object({
   PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).default(3000),
+  HOST: variable('an IP address of this machine, 0.0.0.0 or :: for all of them, or localhost', listenAddress).optional(),
   PUBLIC_URL: httpUrl.optional(),
   TRUSTED_PROXIES: variable('addresses, ranges such as 10.0.0.0/8, loopback or private, comma-separated, each once', listOf(trustedProxy)).default([]),
   DATA_DIR: text.default('.data'),
@@ -118,6 +121,8 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
   const isEmbedded = values.DATABASE_URL === undefined;
   return Object.freeze({
     port: values.PORT,
+    // An installation on one's own machine is for that machine, unless its owner says otherwise.
+    host: values.HOST ?? (isEmbedded ? '127.0.0.1' : null),
     publicUrl: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
     trustedProxies: Object.freeze(values.TRUSTED_PROXIES),
     dataDir: values.DATA_DIR,

@@ -36,6 +36,11 @@ export function regionName(text: string): string | null {
   return SLUG.test(text) && text !== 'service' ? text : null;
 }
 
+/** An address of this machine to listen on: IPv4, IPv6 without brackets or zone, or `localhost`. */
+export function listenAddress(text: string): string | null {
+  return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%')) ? text : null;
+}
+
 export function oneLine(text: string): string | null {
   return /^\P{Cc}{1,1024}$/u.test(text) ? text : null;
 }

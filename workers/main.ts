@@ -78,7 +78,8 @@ async function main(name: string): Promise<void> {
   running.push(clock);
   running.push(startProcessNotes(runtime, { kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name, version: packageJson.version, registry }));
   const stopping = new AbortController();
-  if (environment.metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: environment.metricsPort, stopping: stopping.signal }));
+  const { metricsPort, host } = environment;
+  if (metricsPort !== null) running.push(await serveMetrics(runtime, { registry, port: metricsPort, host, stopping: stopping.signal }));
   log.info({}, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');

@@ -4,10 +4,11 @@ import type { Registry } from 'prom-client';
 import { isDatabaseReachable } from '../models/database.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 
-export type MetricsServerOptions = { registry: Registry; port: number; stopping: AbortSignal };
+/** `host` null = all addresses of this machine. */
+export type MetricsServerOptions = { registry: Registry; port: number; host: string | null; stopping: AbortSignal };
 
 /** Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken. The last says 503 from the moment on that `stopping` is aborted. */
-export async function serveMetrics(runtime: Runtime, { registry, port, stopping }: MetricsServerOptions): Promise<RunningProcess> {
+export async function serveMetrics(runtime: Runtime, { registry, port, host, stopping }: MetricsServerOptions): Promise<RunningProcess> {
   const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
     '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
     '/healthz': () => Promise.resolve({ status: 200, type: 'application/json', text: '{"status":"ok"}' }),
@@ -20,7 +21,7 @@ export async function serveMetrics(runtime: Runtime, { registry, port, stopping 
       () => response.writeHead(500).end(),
     );
   };
-  const server = createServer(listener).listen(port);
+  const server = createServer(listener).listen({ port, ...(host !== null && { host }) });
   await once(server, 'listening');
   runtime.log.info({ address: server.address() }, 'metrics.listening');
   return {

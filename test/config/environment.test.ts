@@ -21,7 +21,7 @@ function refused(env: NodeJS.ProcessEnv): readonly string[] {
 
 test('an empty environment is an embedded installation on port 3000', (t) => {
   const environment = readEnvironment({});
-  t.like(environment, { port: 3000, publicUrl: 'http://localhost:3000', dataDir: '.data', databaseUrl: null, redisUrl: null, secretKeys: null, logLevel: 'info' });
+  t.like(environment, { port: 3000, host: '127.0.0.1', publicUrl: 'http://localhost:3000', dataDir: '.data', databaseUrl: null, redisUrl: null, secretKeys: null, logLevel: 'info' });
   t.like(environment, { allowPrivateNetwork: true, planCountLimits: false, webhookTimeoutSeconds: 8 });
   t.deepEqual(environment.agentRegions, ['local']);
   t.deepEqual(environment.deliveryRetrySeconds, [5, 25, 125]);
@@ -31,7 +31,7 @@ test('an empty environment is an embedded installation on port 3000', (t) => {
 
 test('an external database turns private networks off and plan counts on, unless they are set', (t) => {
   const external = { DATABASE_URL: 'postgres://u:p@db.example/spotcheck', SECRET_KEYS: `k1:${KEY}` };
-  t.like(readEnvironment(external), { allowPrivateNetwork: false, planCountLimits: true });
+  t.like(readEnvironment(external), { host: null, allowPrivateNetwork: false, planCountLimits: true });
   t.like(readEnvironment({ ...external, ALLOW_PRIVATE_NETWORK: 'true', PLAN_COUNT_LIMITS: '0' }), { allowPrivateNetwork: true, planCountLimits: false });
 });
 
@@ -58,6 +58,9 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
   { PORT: '0' },
   { PORT: '65535' },
   { DATABASE_URL: 'postgres://u:p@h1:5432,[2001:db8::2]:5433,h3/d?target_session_attrs=read-write', SECRET_KEYS: `k1:${KEY}` },
+  { HOST: '0.0.0.0' },
+  { HOST: '::' },
+  { HOST: 'localhost' },
   { REDIS_URL: 'redis://127.0.0.1:6379/2' },
   { REDIS_URL: 'rediss://:pw@a.example:6379, rediss://:pw@b.example:6379' },
   { WEBHOOK_TIMEOUT_SECONDS: '0.5' },
@@ -81,6 +84,7 @@ for (const env of GOOD) {
 
 const BAD: readonly [name: string, ...values: string[]][] = [
   ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3'],
+  ['HOST', 'all', 'status.example', '127.1', '[::1]', '0.0.0.0:3000', 'fe80::1%eth0', '10.0.0.0/8'],
   ['PUBLIC_URL', 'example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#top'],
   ['TRUSTED_PROXIES', 'true', '1', 'all', 'proxy.example', '10.0.0.0/33', '10.0.0.0/0', '::/0', '10.0.0.0/255.0.0.0', '10.0.0.0/8/8', '10.1', '0x0a000001', '2001:db8::/129', 'fe80::1%eth0', '::ffff:192.0.2.1', '64:ff9b::192.0.2.1', '[::1]', '192.0.2.7:80', 'loopback,', 'loopback,loopback'],
   ['DATABASE_URL', 'mysql://u@h/d', 'postgres:', 'h/d', 'postgres://u@h1,,h2/d', 'postgres://u@h1:x,h2/d', 'postgres://u@h1,h2/d?target_session_attrs=standby'],

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
@@ -22,6 +22,14 @@ async function takePort(t: ExecutionContext): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** Whether something listens there. */
+async function accepts(host: string, port: string): Promise<boolean> {
+  const socket = connect({ host, port: Number(port) });
+  const isAccepted = await once(socket, 'connect').then(() => true, () => false);
+  socket.destroy();
+  return isAccepted;
+}
+
 /** A checkout that `nobody` can read: ours, or a copy of it where a directory above it is closed. */
 async function readableCheckout(t: ExecutionContext): Promise<string> {
   if (spawnSync(process.execPath, ['--version'], { ...NOBODY, cwd: ROOT }).status === 0) return ROOT;
@@ -35,18 +43,30 @@ test.serial('a first start shows its progress and its secrets once, and a stop l
   const dataDir = await newDataDir(t);
   const first = await startService(t, { DATA_DIR: dataDir });
   const output = first.program.output();
+  const { port } = new URL(first.url);
+  t.true(await accepts('127.0.0.1', port));
+  t.false(await accepts('127.0.0.2', port), 'an installation of one\'s own is for this machine, unless it is told otherwise');
   t.true(output.indexOf('preparing the database') < output.indexOf('migration ') && output.indexOf('migration ') < output.indexOf('API token'), output);
   t.is((await first.call('POST', '/monitors', { name: 'Kept' })).status, 201);
   const postgres = await postmasterPid(dataDir);
   t.is(await first.program.stop('SIGTERM'), 0, first.program.output());
   t.is(await identifyProcess(postgres), null);
 
-  const second = await startService(t, { DATA_DIR: dataDir }, first.token);
+  const second = await startService(t, { DATA_DIR: dataDir, HOST: '0.0.0.0' }, first.token);
+  t.true(await accepts('127.0.0.2', new URL(second.url).port));
   t.notRegex(second.program.output(), /API token|password|preparing|migration/);
   t.like(listOf(await second.call('GET', '/monitors')), [{ name: 'Kept' }]);
   const secondPostgres = await postmasterPid(dataDir);
   t.is(await second.program.stop('SIGINT'), 0, second.program.output());
   t.is(await identifyProcess(secondPostgres), null);
+});
+
+test.serial('an address that this machine has not got is one clear line and exit 1 before anything is prepared', async (t) => {
+  const dataDir = await newDataDir(t);
+  const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0', HOST: '203.0.113.1' });
+  t.is(await program.exited, 1);
+  t.is(program.output(), 'HOST must be an address of this machine, and 203.0.113.1 is none\n');
+  await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
 });
 
 test.serial('a start that is told to stop while it prepares the database ends cleanly', async (t) => {
@@ -163,11 +183,11 @@ test.serial('the first token and password can be given, and each of several regi
   const env = { DATA_DIR: await newPreparedDataDir(t), BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password, AGENT_REGIONS: 'hanoi,oslo' };
   const { program, url, call } = await startService(t, env, token);
   const board = async (credentials: string) => (await fetch(`${url}/queues`, { headers: { Authorization: `Basic ${btoa(credentials)}` } })).status;
-  t.is(await board(`admin@localhost:${password}`), 200);
-  t.is(await board('admin@localhost:guess'), 401);
+  t.is(await board(`admin@localhost:${password}`), 401, 'a password of a person is for the sign-in');
   const signedIn = await fetch(`${url}/v1/session`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email: 'admin@localhost', password }) });
   t.is(signedIn.status, 201);
-  t.is((await fetch(`${url}/v1/monitors`, { headers: { Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' } })).status, 200);
+  const headers = { Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '' };
+  for (const path of ['/v1/monitors', '/queues']) t.is((await fetch(`${url}${path}`, { headers })).status, 200, path);
 
   const agents = listOf(await call('GET', '/agents'));
   t.deepEqual(agents.map(({ region }) => region).toSorted(), ['hanoi', 'oslo']);
