@@ -1,16 +1,15 @@
-import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto';
-import { promisify } from 'node:util';
-
-const argon2Async = promisify(argon2);
+import { randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 
 /** OWASP's second choice for argon2id: 19 MiB, 2 passes, 1 lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 
-/** How many passwords this process hashes at once: each takes a processor and 19 MiB for as long as it lasts. */
-const AT_ONCE = 2;
-
-/** How many wait for their turn beyond those, which is a second or two. */
+/** How many passwords wait for their turn, which is a second or two: one is hashed at a time. */
 const MAX_WAITING = 64;
+
+/** A thread that nobody has needed for so long ends, in milliseconds. */
+const IDLE_MS = 10_000;
 
 /** Nothing is hashed for this caller: too many wait already. */
 export class PasswordsBusy extends Error {
@@ -20,21 +19,50 @@ export class PasswordsBusy extends Error {
   }
 }
 
-let hashing = 0;
+let isHashing = false;
 const waiting: (() => void)[] = [];
+let thread: Worker | null = null;
+let idling: NodeJS.Timeout | undefined;
 
-/** Hashes with bounded memory, whoever asks; throws `PasswordsBusy` where too many wait. */
+/** Hashes one password after the other, whoever asks; throws `PasswordsBusy` where too many wait. */
 async function hash(parameters: Argon2Parameters): Promise<Buffer> {
-  if (hashing < AT_ONCE) hashing += 1;
-  else if (waiting.length < MAX_WAITING) await new Promise<void>((resolve) => waiting.push(resolve));
-  else throw new PasswordsBusy();
+  if (isHashing && waiting.length >= MAX_WAITING) throw new PasswordsBusy();
+  if (isHashing) await new Promise<void>((resolve) => waiting.push(resolve));
+  isHashing = true;
   try {
-    return await argon2Async('argon2id', parameters);
+    return await hashInThread(parameters);
   } finally {
     const next = waiting.shift();
-    if (next === undefined) hashing -= 1;
+    if (next === undefined) isHashing = false;
     else next();
   }
+}
+
+/**
+ * Has the thread hash, which does nothing else. In Node's own pool each of its 64 threads would keep the memory of the
+ * last hash that it made: more than a gigabyte, where somebody guesses.
+ */
+async function hashInThread(parameters: Argon2Parameters): Promise<Buffer> {
+  clearTimeout(idling);
+  const hasher = (thread ??= startThread());
+  hasher.ref();
+  hasher.postMessage(parameters, []);
+  const [answer] = (await once(hasher, 'message')) as [Uint8Array | Error];
+  hasher.unref();
+  idling = setTimeout(() => endThread(hasher), IDLE_MS).unref();
+  if (answer instanceof Error) throw answer;
+  return Buffer.from(answer);
+}
+
+function startThread(): Worker {
+  const started = new Worker(new URL('password-thread.ts', import.meta.url), { execArgv: [] });
+  return started.once('error', () => endThread(started));
+}
+
+/** Forgets the thread first: one that is ending answers nobody. */
+function endThread(ended: Worker): void {
+  if (thread === ended) thread = null;
+  void ended.terminate();
 }
 
 /** Hashes a password with argon2id and a fresh salt: `argon2id$<memory KiB>$<passes>$<salt>$<tag>`, base64url. */
