@@ -9,6 +9,7 @@ import { listCheckRegions } from '../models/agents.ts';
 import type { ChatMessage } from '../core/chat/message.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
+import { sealAnswers } from '../models/sealed-answers.ts';
 import { listVendorDocumentRecords } from '../models/vendor-pages.ts';
 import { attemptSlack } from '../notifications/slack/attempt.ts';
 import { authorizeSlack, type SlackApp } from '../notifications/slack/authorization.ts';
@@ -91,7 +92,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
         now: Date.now,
       }),
       runTrial: createTrialRun({ database, queues, makeTrialId: randomUUID, now: Date.now }),
-      submitResults: (results) => queues.enqueueResults(results),
+      submitResults: (results) => queues.enqueueResults(sealAnswers(database, results)),
       readQueues: createQueueReading(queues, () => listCheckRegions(database)),
       isQueueReachable: () => backend.isReachable(),
       stopping: stopping.signal,

@@ -3,7 +3,7 @@ import type { Job, JobsOptions, Queue } from 'bullmq';
 import type { ScheduleChange, SchedulePhase } from '../core/schedule.ts';
 import type { QueueBackend } from './connection.ts';
 import { checkQueueName, QUEUES } from './names.ts';
-import type { DeliverJob, EvaluateJob, LookUpJob, MaintainJob, RegionJob, ResultPayload, TrialJob, TrialReturn } from './payloads.ts';
+import type { DeliverJob, EvaluateJob, LookUpJob, MaintainJob, RegionJob, SealedResult, TrialJob, TrialReturn } from './payloads.ts';
 import { addPhase, reconcileQueue, removePhase } from './schedules.ts';
 import { createLookAdder, type DueLook } from './looks.ts';
 
@@ -43,7 +43,7 @@ export type JobQueues = {
    */
   forgetTime(regions: ReadonlyMap<number, string>): Promise<void>;
   /** Hands measured results to the evaluator. */
-  enqueueResults(results: ResultPayload[]): Promise<void>;
+  enqueueResults(results: SealedResult[]): Promise<void>;
   /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */
   oldestResultsAtMs(): Promise<number | null>;
   /** Adds one job for all of these, or a few where they go to many channels, for when the last is due; adding the same ones twice adds nothing. */

@@ -127,7 +127,7 @@ for (const backend of listQueueBackends()) {
     const evaluating = await startEvaluate(runtime);
     t.teardown(() => evaluating.stop());
     const monitor = await runtime.addMonitor([agent], { intervalSeconds: 3600, target: target.url('/') });
-    await runtime.queues.enqueueResults([{ ...resultOf(monitor, agent, { dueAtMs: startMs - 60_000, verdict: 'up' }), finishedAtMs: startMs }]);
+    await runtime.queues.enqueueResults([{ ...resultOf(monitor, agent, { dueAtMs: startMs - 60_000, verdict: 'up' }), answer: null, finishedAtMs: startMs }]);
     await until(async () => (await markedAt('evaluation')) >= startMs);
     t.is(await markedAt('checks'), 0);
     const checking = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });

@@ -4,6 +4,7 @@ import type { SchedulePhase } from '../../core/schedule.ts';
 import { markBehind } from '../../models/agents.ts';
 import { storeCertificates } from '../../models/certificates.ts';
 import { listDueChecks, takeLooks, type DueCheck } from '../../models/checks.ts';
+import { sealAnswers } from '../../models/sealed-answers.ts';
 import type { Probe } from '../../probes/index.ts';
 import { openSelfCheck, type SelfCheck } from '../../probes/self-check.ts';
 import { createStallWatch } from '../../probes/stall-watch.ts';
@@ -70,7 +71,11 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     watchStalls: createStallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
     gate: createGate({ width: probesAtOnce, perTurn: PROBES_PER_TURN }),
-    batcher: createResultBatcher({ ...BATCH, submit: (results) => queues.enqueueResults(results), pause: (ms) => sleep(ms) }),
+    batcher: createResultBatcher({
+      ...BATCH,
+      submit: (results) => queues.enqueueResults(sealAnswers(database, results)),
+      pause: (ms) => sleep(ms),
+    }),
     now,
     waitUntil: (atMs: number) => untilMoment(atMs, now),
     onCheck(completed: CompletedCheck) {

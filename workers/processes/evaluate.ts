@@ -1,5 +1,6 @@
 import { listCheckRegions } from '../../models/agents.ts';
 import { createPartitions } from '../../models/partitions.ts';
+import { openAnswers } from '../../models/sealed-answers.ts';
 import { QUEUES } from '../../queues/names.ts';
 import type { EvaluateJob } from '../../queues/payloads.ts';
 import { createRegionBook } from '../../queues/region-book.ts';
@@ -22,7 +23,9 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
   const worker = backend.createWorker<EvaluateJob>(
     QUEUES.evaluate,
     async (job) => {
-      const { results } = job.data;
+      const results = openAnswers(database, job.data.results, (error, { monitorNo }) =>
+        log.warn({ err: error, monitor_no: monitorNo, job_id: job.id }, 'evaluation.answer_not_opened'),
+      );
       const outcome = await evaluate(results);
       const oldestMs = Math.min(...results.map((result) => result.finishedAtMs));
       metrics.resultsStored({ count: outcome.stored, lagMs: now() - oldestMs });
