@@ -19,6 +19,7 @@ import type { RateLimitStore } from './middleware/rate-limit.ts';
 import type { Throttle } from './session/throttle.ts';
 import type { TriedTarget } from './trial-run.ts';
 import type { Turns } from './turns.ts';
+import type { UnstoredPings } from './unstored-pings.ts';
 
 /** Everything that the API needs from outside; the entry file makes it. */
 export type ApiDependencies = {
@@ -47,6 +48,8 @@ export type ApiDependencies = {
   /** How much is in each queue, and since when the oldest results wait that are not evaluated yet (Unix milliseconds; null = none do); null while the queue is away. */
   readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
   isQueueReachable: () => Promise<boolean>;
+  /** Knows which pings that came to this process are not stored. */
+  unstoredPings: UnstoredPings;
   /** Aborted once this process is to stop: it serves on for a while, and is not to be given new work. */
   stopping: AbortSignal;
   /** Where the metrics of this process are kept; the API adds its own. */

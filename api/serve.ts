@@ -34,6 +34,7 @@ import { loadQueueBoard } from './queue-board-door.ts';
 import { QUEUE_BOARD_PATH, queueBoardLogin } from './queue-board-login.ts';
 import { answerUnreadable, answerUnroutable } from './unreadable-request.ts';
 import { createTrialRun } from './trial-run.ts';
+import { createUnstoredPings } from './unstored-pings.ts';
 import { createVendorLookUp } from './vendor-look-up.ts';
 
 export type ServeOptions = {
@@ -73,6 +74,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
   const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
   const stopping = new AbortController();
+  const unstoredPings = createUnstoredPings(Date.now);
   const built = await readConsole(CONSOLE_FOLDER);
   if (built === null) log.warn({ folder: CONSOLE_FOLDER }, 'console.not_built');
   const app = await createApp(
@@ -95,6 +97,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       submitResults: (results) => queues.enqueueResults(sealAnswers(database, results)),
       readQueues: createQueueReading(queues, () => listCheckRegions(database)),
       isQueueReachable: () => backend.isReachable(),
+      unstoredPings,
       stopping: stopping.signal,
       metrics: options.registry,
       logger: log,
@@ -122,7 +125,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
   const address = server.address();
-  const door = startPingDoor({ database, log, now: Date.now });
+  const door = startPingDoor({ database, log, now: Date.now, unstored: unstoredPings });
   return {
     port: typeof address === 'object' && address !== null ? address.port : options.port,
     async stop(graceMs) {

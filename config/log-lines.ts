@@ -5,12 +5,18 @@ const WARN = levels.values['warn'] ?? 0;
 /** A line waits this long at most for others to be written with it, in milliseconds: the write costs more than the line. */
 const GATHER_MS = 25;
 
+/** Lines that cannot be written wait in so many bytes at most; those beyond are lost. */
+const MOST_WAITING_BYTES = 1024 * 1024;
+
 /**
  * Writes lines to standard output, in their order, those of a moment together. What is a warning or worse is written at once, with all that wait
- * before it, and the rest when the process ends, so that only a process that is killed outright can lose the lines of its last moment.
+ * before it, and the rest when the process ends, so that only a process that is killed outright can lose the lines of its last moment. Where nothing can
+ * be written, as on a full disk, lines wait for the next one that can, and the process goes on.
  */
 export function gatherLines(): DestinationStream {
-  const output = destination({ fd: process.stdout.fd, sync: true });
+  const output = destination({ fd: process.stdout.fd, sync: true, maxLength: MOST_WAITING_BYTES });
+  // Whom it could be told is whom it cannot be written for.
+  output.on('error', () => undefined);
   let waiting = '';
   let timer: NodeJS.Timeout | null = null;
   const write = () => {

@@ -86,13 +86,3 @@ export async function closeDatabase(database: Database): Promise<void> {
   const closed = Promise.all([database.orm.close(), database.pool.end()]);
   await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())]);
 }
-
-/** True when PostgreSQL answers within a second. */
-export async function isDatabaseReachable(database: Database): Promise<boolean> {
-  const answered = database.pool.query('SELECT 1').then(
-    () => true,
-    () => false,
-  );
-  const tired = new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false).unref());
-  return await Promise.race([answered, tired]);
-}

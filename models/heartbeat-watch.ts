@@ -15,7 +15,7 @@ export type PendingSight = { monitorNo: number; agentNo: number; checksVersion: 
 export async function lookAround(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
     name: 'look-around-heartbeats',
-    text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT at - $1::bigint FROM service_marks WHERE name = $2)
+    text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT least(at, lost_from) - $1::bigint FROM service_marks WHERE name = $2)
                   OR EXISTS (SELECT 1 FROM heartbeat_observations) AS is_waiting`,
     values: [COMMIT_SLACK_MS, DOOR_MARK],
   });
@@ -26,13 +26,14 @@ export async function lookAround(database: Database): Promise<'due' | 'quiet' | 
 
 /**
  * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how many. Of two processes
- * that do so at once each takes others; while no web process listens the door's mark stands still, and with it everything beyond.
+ * that do so at once each takes others; while no web process listens, or pings came that could not be stored, the door's
+ * mark stands still, and with it everything beyond.
  */
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(
     `WITH missed AS (
        SELECT monitor_no, greatest(deadline_at, heard_at + 1) AS at, CASE WHEN overrun_at <= coalesce(due_at, overrun_at) THEN 'overrun' ELSE 'missed' END AS sight
-       FROM heartbeats WHERE deadline_at <= (SELECT at - $2::bigint FROM service_marks WHERE name = $3)
+       FROM heartbeats WHERE deadline_at <= (SELECT least(at, lost_from) - $2::bigint FROM service_marks WHERE name = $3)
        ORDER BY deadline_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      ), told AS (
        UPDATE heartbeats h SET verdict = 'down', heard_at = m.at, last_signal = NULL, due_at = NULL, overrun_at = NULL FROM missed m WHERE h.monitor_no = m.monitor_no

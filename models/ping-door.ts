@@ -1,6 +1,7 @@
 import { withAdvisoryLock } from './advisory-lock.ts';
 import type { Database } from './database.ts';
 import { runOn, type Run } from './sql.ts';
+import { storeProof } from './write-proof.ts';
 
 /** The mark of `service_marks` that says until when pings could come in: every web process moves it for as long as it listens. */
 export const DOOR_MARK = 'pings';
@@ -14,34 +15,55 @@ export const COMMIT_SLACK_MS = 200;
 /** A door that nobody held open for longer than this was closed, in milliseconds: several times as long as between two times of holding it. */
 const CLOSED_AFTER_MS = 3000;
 
+/** After pings came in vain the door stays shut until none did for so long, in milliseconds. */
+const QUIET_MS = 2000;
+
 /** Heartbeats forgiven by one statement, so that pings never wait long for a row. */
 const CHUNK = 5000;
 
 /**
  * Says that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL was away, the heartbeats
- * that may have pinged in vain are forgiven, by one process and before the mark moves: nobody is called missed for our own absence. Returns
+ * that may have pinged in vain are forgiven, by one process and before the mark moves: nobody is called missed for our own absence. The same
+ * where pings came and could not be stored (`notePingsLost`), once PostgreSQL stores again. Returns
  * how many were forgiven, and whether there is any heartbeat at all. A mark that a crash loses is older than the truth, which forgives more.
  */
 export async function holdDoorOpen(database: Database, now: () => number): Promise<{ forgiven: number; isAwaited: boolean }> {
   const { rows } = await database.pool.query<{ is_awaited: boolean }>({
     name: 'hold-ping-door',
     text: `UPDATE service_marks SET at = greatest(at, $2::bigint)
-           WHERE name = $1 AND at >= $2::bigint - $3::bigint AND set_config('synchronous_commit', 'off', true) = 'off'
+           WHERE name = $1 AND at >= $2::bigint - $3::bigint AND lost_from IS NULL AND set_config('synchronous_commit', 'off', true) = 'off'
            RETURNING EXISTS (SELECT 1 FROM heartbeats) AS is_awaited`,
     values: [DOOR_MARK, now(), CLOSED_AFTER_MS],
   });
   const [held] = rows;
   if (held !== undefined) return { forgiven: 0, isAwaited: held.is_awaited };
-  return { forgiven: (await withAdvisoryLock(database, 'ping door', () => reopen(runOn(database.pool), now))) ?? 0, isAwaited: true };
+  return { forgiven: (await withAdvisoryLock(database, 'ping door', () => reopen(database, now))) ?? 0, isAwaited: true };
 }
 
-async function reopen(run: Run, now: () => number): Promise<number> {
+/**
+ * Shuts the door for all processes, because pings that came in this stretch (Unix milliseconds) were not stored: no deadline after its beginning
+ * counts until they are forgiven.
+ */
+export async function notePingsLost(database: Database, { fromMs, toMs }: { fromMs: number; toMs: number }): Promise<void> {
+  await database.pool.query({
+    name: 'note-pings-lost',
+    text: 'UPDATE service_marks SET lost_from = least(lost_from, $2::bigint), lost_to = greatest(lost_to, $3::bigint) WHERE name = $1',
+    values: [DOOR_MARK, fromMs, toMs],
+  });
+}
+
+async function reopen(database: Database, now: () => number): Promise<number> {
+  const run = runOn(database.pool);
   const nowMs = now();
   await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [DOOR_MARK, nowMs]);
-  const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [DOOR_MARK]);
-  const closedAtMs = mark?.at ?? nowMs;
+  const [mark] = await run<{ at: number; lost_from: number | null; lost_to: number | null }>('SELECT at, lost_from, lost_to FROM service_marks WHERE name = $1', [DOOR_MARK]);
+  const { at = nowMs, lost_from: lostFromMs = null, lost_to: lostToMs = null } = mark ?? {};
   // Another process was quicker.
-  if (nowMs - closedAtMs <= CLOSED_AFTER_MS) return 0;
+  if (lostFromMs === null && nowMs - at <= CLOSED_AFTER_MS) return 0;
+  // Beyond that in either direction a clock was set.
+  if (lostToMs !== null && Math.abs(nowMs - lostToMs) < QUIET_MS) return 0;
+  await storeProof(database);
+  const closedAtMs = Math.min(at, lostFromMs ?? at);
   let total = 0;
   for (let last = 0; ; ) {
     const chunk = await forgive(run, { closedAtMs: closedAtMs - COMMIT_SLACK_MS, nowMs, afterNo: last });
@@ -49,8 +71,12 @@ async function reopen(run: Run, now: () => number): Promise<number> {
     last = chunk.last;
     if (chunk.forgiven < CHUNK) break;
   }
-  // The time that forgiving took was none in which the door was closed.
-  await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [DOOR_MARK, now()]);
+  // The time that forgiving took was none in which the door was closed, unless more pings came in vain.
+  await run(
+    `UPDATE service_marks SET at = $2, resumed_at = $2, lost_from = NULL, lost_to = NULL
+     WHERE name = $1 AND lost_to IS NOT DISTINCT FROM $3`,
+    [DOOR_MARK, now(), lostToMs],
+  );
   return total;
 }
 

@@ -40,7 +40,7 @@ export type QueueBackend = {
    * measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
-  /** True when the backend answers within a second. */
+  /** True when the backend answers within a second, and takes what it is given: a Redis without room answers and refuses. */
   isReachable(): Promise<boolean>;
   /** Closes the connections; queues and workers are closed before. */
   close(): Promise<void>;
@@ -151,7 +151,7 @@ function redisBackend({ redisUrls, prefix = 'spotcheck', onError }: QueueBackend
     },
     exclusively: (change) => change(),
     freeLocks: () => Promise.resolve(),
-    isReachable: () => answersInTime(producer.ping()),
+    isReachable: () => answersInTime(producer.set(`{${prefix}}:ready`, '1', 'EX', 60)),
     close: async () => {
       await Promise.all(clients.map(leaveRedis));
     },

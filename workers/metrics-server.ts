@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
-import { isDatabaseReachable } from '../models/database.ts';
+import { createWriteProof } from '../models/write-proof.ts';
 import type { RunningProcess, Runtime } from './runtime.ts';
 
 /** `host` null = all addresses of this machine. */
@@ -9,10 +9,11 @@ export type MetricsServerOptions = { registry: Registry; port: number; host: str
 
 /** Shows a worker process's `/metrics`, `/healthz` and `/readyz` on a port of its own; rejects when the port is taken. The last says 503 from the moment on that `stopping` is aborted. */
 export async function serveMetrics(runtime: Runtime, { registry, port, host, stopping }: MetricsServerOptions): Promise<RunningProcess> {
+  const isStoring = createWriteProof(runtime.database);
   const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
     '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
     '/healthz': () => Promise.resolve({ status: 200, type: 'application/json', text: '{"status":"ok"}' }),
-    '/readyz': () => describeReadiness(runtime, stopping),
+    '/readyz': () => describeReadiness({ isStoring, isQueueReachable: () => runtime.backend.isReachable(), stopping }),
   };
   const listener: RequestListener = (request, response) => {
     const answer = answers[request.url ?? ''] ?? (() => Promise.resolve({ status: 404, type: 'application/json', text: '{"error":"there are /metrics, /healthz and /readyz"}' }));
@@ -34,8 +35,10 @@ export async function serveMetrics(runtime: Runtime, { registry, port, host, sto
   };
 }
 
-async function describeReadiness({ database, backend }: Runtime, stopping: AbortSignal): Promise<{ status: number; type: string; text: string }> {
-  const [isDatabaseUp, isQueueUp] = await Promise.all([isDatabaseReachable(database), backend.isReachable()]);
+type Readiness = { isStoring: () => Promise<boolean>; isQueueReachable: () => Promise<boolean>; stopping: AbortSignal };
+
+async function describeReadiness({ isStoring, isQueueReachable, stopping }: Readiness): Promise<{ status: number; type: string; text: string }> {
+  const [isDatabaseUp, isQueueUp] = await Promise.all([isStoring(), isQueueReachable()]);
   const isReady = isDatabaseUp && isQueueUp && !stopping.aborted;
   const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
   return {

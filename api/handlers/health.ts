@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
-import { isDatabaseReachable } from '../../models/database.ts';
 import { isTimeSettled } from '../../models/service-clock.ts';
+import { createWriteProof } from '../../models/write-proof.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 
 /** `GET /healthz`: the process is there. */
@@ -9,12 +9,13 @@ export const getHealth: RequestHandler = (_request, response) => {
 };
 
 /**
- * `GET /readyz`: database and queue can be reached, otherwise 503 and which of them cannot; 503 from the moment on that the process is to stop, too. `clock` is
- * there while the service goes by its own time because PostgreSQL's clock was set: everything works, and an operator should look.
+ * `GET /readyz`: database and queue take what they are given, otherwise 503 and which of them does not; 503 from the moment on that the process is to stop,
+ * too. `clock` is there while the service goes by its own time because PostgreSQL's clock was set: everything works, and an operator should look.
  */
 export function getReadinessHandler({ database, isQueueReachable, stopping }: ApiDependencies): RequestHandler {
+  const isStoring = createWriteProof(database);
   return async (_request, response) => {
-    const [isDatabaseThere, isQueueThere] = await Promise.all([isDatabaseReachable(database), isQueueReachable().catch(() => false)]);
+    const [isDatabaseThere, isQueueThere] = await Promise.all([isStoring(), isQueueReachable().catch(() => false)]);
     const isReady = isDatabaseThere && isQueueThere && !stopping.aborted;
     const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
     response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, ...(!isTimeSettled() && { clock: 'set' }) });

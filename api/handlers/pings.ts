@@ -21,7 +21,7 @@ const TOKEN_AND_SIGNAL = /^\/([^/]{1,200})(?:\/([^/]*))?\/?$/;
 const EXIT_STATUS = /^\d{1,3}$/;
 
 /** `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed; needs no queue and no API token. */
-export function pingHandler({ database, now, metrics }: ApiDependencies): RequestHandler {
+export function pingHandler({ database, now, metrics, unstoredPings }: ApiDependencies): RequestHandler {
   const take = createPingTokens(createPingBatches((pings) => takePings(database, pings, now())), now);
   const count = new Counter({ name: 'spotcheck_pings_total', help: 'Pings of heartbeats by kind and outcome', labelNames: ['kind', 'outcome'], registers: [metrics] });
   return async (request, response) => {
@@ -31,7 +31,7 @@ export function pingHandler({ database, now, metrics }: ApiDependencies): Reques
     const report = readSignal(signal);
     noteRoute(response, signal);
     const ping = { ...report, body: await readPingBody(request) };
-    const outcome = await take({ token, ping }, addressOf(response) ?? '');
+    const outcome = await unstoredPings.follow(take({ token, ping }, addressOf(response) ?? ''));
     count.inc({ kind: ping.kind, outcome });
     ANSWERS[outcome](response);
   };

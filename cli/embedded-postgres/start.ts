@@ -1,4 +1,4 @@
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openCluster, type Cluster } from './cluster.ts';
 import { withClient } from './connection.ts';
@@ -26,6 +26,9 @@ export type EmbeddedPostgresOptions = {
 const DATABASE = 'spotcheck';
 const WATCH_INTERVAL_MS = 1000;
 
+/** A server that does not start is tried again with each look, and told of no more often than that, in milliseconds. */
+const TELL_EVERY_MS = 60_000;
+
 /**
  * Runs PostgreSQL on a data directory: prepares it on the first start, adopts the server that a killed process left behind, and launches it again
  * when it dies. Throws when another living process owns the directory, or when this platform has no PostgreSQL programs.
@@ -48,10 +51,20 @@ async function supervise({ dataDir, onProgress, isDurable = true, env = {} }: Em
   let postmaster = (await adoptPostmaster(cluster)) ?? (await launchPostmaster(cluster, { port: await findFreePort(), isDurable, logPath, env }));
   const databaseUrl = databaseUrlOf(cluster, postmaster.port, DATABASE);
 
+  let toldAtMs = Number.NEGATIVE_INFINITY;
   const revive = async () => {
     if (await isPostmasterAlive(postmaster)) return;
-    onProgress('the database stopped unexpectedly, starting it again');
-    postmaster = await launchPostmaster(cluster, { port: postmaster.port, isDurable, logPath, env });
+    const isToBeTold = performance.now() - toldAtMs >= TELL_EVERY_MS;
+    if (isToBeTold) {
+      toldAtMs = performance.now();
+      onProgress('the database stopped unexpectedly, starting it again');
+    }
+    try {
+      postmaster = await launchPostmaster(cluster, { port: postmaster.port, isDurable, logPath, env });
+      toldAtMs = Number.NEGATIVE_INFINITY;
+    } catch (error) {
+      if (isToBeTold) onProgress(await describeStandstill(error, dataDir));
+    }
   };
   try {
     await createDatabase(cluster, postmaster);
@@ -70,6 +83,13 @@ async function supervise({ dataDir, onProgress, isDurable = true, env = {} }: Em
   let stopped: Promise<void> | null = null;
   // Once only: after the first stop the directory may have another owner.
   return { databaseUrl, stop: () => (stopped ??= stop()) };
+}
+
+/** The server's own log is on the same disk, and says nothing where that is full. */
+async function describeStandstill(error: unknown, dataDir: string): Promise<string> {
+  const text = error instanceof Error ? error.message : String(error);
+  const { bavail } = await statfs(dataDir);
+  return bavail === 0 ? `${text}\nThere is no room left on the disk of ${dataDir}: the database starts again by itself once there is` : text;
 }
 
 async function createDatabase(cluster: Cluster, { port }: Postmaster): Promise<void> {

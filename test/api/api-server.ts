@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/dependencies.ts';
+import { createUnstoredPings } from '../../api/unstored-pings.ts';
 import type { Plan } from '../../core/plans.ts';
 import type { ScheduleChange } from '../../core/schedule.ts';
 import { registerSharedAgent } from '../../models/agents.ts';
@@ -112,6 +113,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
       submitResults: async (results) => void submittedResults.push(...results),
       readQueues: async () => ({ depths: [{ name: 'evaluate', waiting: 2, active: 1, delayed: 0, failed: 0 }], oldestResultsAtMs: Date.now() - 3000 }),
       isQueueReachable: async () => true,
+      unstoredPings: createUnstoredPings(Date.now),
       stopping: new AbortController().signal,
       metrics: new Registry(),
       logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),

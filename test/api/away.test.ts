@@ -3,8 +3,11 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
+import { createApiToken, generateToken } from '../../models/api-tokens.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { createTenant } from '../../models/tenants.ts';
+import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
 import { isError, withApiServer } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
@@ -15,6 +18,8 @@ withApiServer(test, {
     throw new Error('the queue is away');
   },
 });
+
+const NO_ROOM = 'no room';
 
 /** A way to PostgreSQL that can be cut and mended. */
 type Wire = { url: string; cut: () => Promise<void>; mend: () => Promise<void> };
@@ -63,6 +68,42 @@ test('a queue that is away fails no write', async (t) => {
   t.is((await owner('POST', `/v1/monitors/${created.json['id']}/pause`)).status, 200);
   t.is((await owner('DELETE', `/v1/monitors/${created.json['id']}`)).status, 204);
   await until(() => api.logLines.some((line) => line['msg'] === 'schedule.announcement_failed'));
+});
+
+test('a database that is there and cannot store is away as well: without room, without connections, or as a standby', async (t) => {
+  const { api } = t.context;
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const name = new URL(databaseUrl).pathname.slice(1);
+  const role = `role_of_${name}`;
+  const set = (sql: string) => api.database.pool.query(sql);
+  await set(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'x'`);
+  t.teardown(() => set(`DROP ROLE ${role}`));
+  const asRole = new URL(databaseUrl);
+  asRole.username = role;
+  asRole.password = 'x';
+  const tenantId = api.makeId('ten');
+  const owned = openTestDatabase(databaseUrl);
+  await createTenant(owned, { id: tenantId, name: tenantId, plan: 'pro', nowMs: Date.now() });
+  const token = generateToken('spk');
+  await createApiToken(owned, { id: api.makeId('tok'), tenantId, name: 'test', token, scopes: ['read', 'write'], expiresAt: null, nowMs: Date.now() }, 10);
+  await closeDatabase(owned);
+
+  const refusals = {
+    [NO_ROOM]: [`ALTER ROLE ${role} SET temp_file_limit = 0`, `ALTER ROLE ${role} SET work_mem = '64kB'`],
+    'a standby': [`ALTER ROLE ${role} SET default_transaction_read_only = on`],
+    'no connection to be had': [`ALTER ROLE ${role} NOSUPERUSER CONNECTION LIMIT 0`],
+  };
+  for (const [refusal, statements] of Object.entries(refusals)) {
+    for (const statement of statements) await set(statement);
+    const database = openTestDatabase(asRole.href);
+    const base = await api.another({ database });
+    // PostgreSQL has no setting that leaves a row no room; what a full disk does is in test/e2e/full-disk.test.ts.
+    if (refusal !== NO_ROOM) isError(t, await api.anonymous('POST', '/v1/monitors', { name: 'x' }, { Authorization: `Bearer ${token}` }, base), { status: 503, error: 'the database is not reachable at the moment' });
+    t.like(await api.anonymous('GET', '/readyz', undefined, {}, base), { status: 503, json: { database: false } }, refusal);
+    await closeDatabase(database);
+    await set(`ALTER ROLE ${role} RESET ALL`);
+  }
 });
 
 test('while the database is away requests are 503 in the usual shape, and they work again without a restart', async (t) => {

@@ -11,6 +11,7 @@ const UP: TrialOutcome = { verdict: 'up', cause: null, reason: null, latencyMs: 
 withApiServer(test, {
   async runTrial(region, { target }) {
     trials.push({ region, target });
+    if (target.target.includes('no-queue')) throw new Error('OOM command not allowed');
     return target.target.includes('silent') ? null : UP;
   },
 });
@@ -99,4 +100,11 @@ test('an account has ten trials a minute, over all of its people and tokens; an 
   const refusal = { status: 429, error: /^10 previews and reads of status pages that are not in the catalogue were made by this account within a minute: wait \d+ s$/ };
   for (const call of [editor.call, owner]) isError(t, await call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } }), refusal);
   t.is((await stranger.owner('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
+});
+
+test('where the queue takes no draft the answer says to come back', async (t) => {
+  const { owner } = await t.context.api.account();
+  const answer = await owner('POST', '/v1/trials', { monitor: { target: 'https://no-queue.example/' } });
+  isError(t, answer, { status: 503, error: 'the queue is not reachable at the moment: try again' });
+  t.is(answer.headers.get('retry-after'), '5');
 });

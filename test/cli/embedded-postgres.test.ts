@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { boundedDisk } from '../helpers/bounded-disk.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
 import { testDataPlace } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
@@ -152,6 +153,29 @@ test('a server that dies is started again on the same address', async (t) => {
   await until(async () => (await postmasterPid(dataDir).catch(() => killed)) !== killed && (await findEmbeddedPostgres(dataDir)) === databaseUrl, { timeoutMs: 30_000 });
   t.is(await query(databaseUrl, 'SELECT 1'), 1);
   t.true(progress.includes('the database stopped unexpectedly, starting it again'));
+});
+
+test('a server that a full disk has taken down comes back by itself once there is room, with all that was committed', async (t) => {
+  const disk = await boundedDisk(t, 200);
+  if (disk === null) return t.pass();
+  // A cluster that was just made has one file of its log, and none to be used again.
+  const dataDir = join(disk.path, 'data');
+  const progress: string[] = [];
+  const { databaseUrl } = await start(t, dataDir, progress);
+  await query(databaseUrl, 'CREATE TABLE kept (number int)');
+  await query(databaseUrl, 'INSERT INTO kept SELECT generate_series(1, 1000)');
+  await until(async () => {
+    await disk.fill();
+    // A change needs no room but in the log, of which this begins a new file.
+    await query(databaseUrl, 'UPDATE kept SET number = number WHERE number = 1').catch(() => undefined);
+    await query(databaseUrl, 'SELECT pg_switch_wal()').catch(() => undefined);
+    return progress.some((text) => text.includes(`There is no room left on the disk of ${dataDir}`));
+  }, { timeoutMs: 60_000 });
+  const killed = await postmasterPid(dataDir).catch(() => 0);
+  await until(async () => (await postmasterPid(dataDir).catch(() => 0)) !== killed, { timeoutMs: 60_000 });
+  t.is(progress.length, 3, 'what is tried each second is not told each second');
+  await disk.free();
+  await until(() => query(databaseUrl, 'SELECT count(*)::int FROM kept').then((count) => count === 1000, () => false), { timeoutMs: 60_000 });
 });
 
 test('a Ctrl-C in the terminal does not reach the server: it leads a process group of its own', async (t) => {

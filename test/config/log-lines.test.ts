@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process';
+import { on } from 'node:events';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import test from 'ava';
+import { boundedDisk } from '../helpers/bounded-disk.ts';
+
+const LOGGER = JSON.stringify(new URL('../../config/logger.ts', import.meta.url).href);
 
 /** What a program printed that logs to standard output, by the lines' texts, and how it ended. */
 async function run(body: string) {
-  const logger = JSON.stringify(new URL('../../config/logger.ts', import.meta.url).href);
-  const source = `const { createLogger } = await import(${logger}); const log = createLogger({ process: 'web', level: 'info' }); ${body}`;
+  const source = `const { createLogger } = await import(${LOGGER}); const log = createLogger({ process: 'web', level: 'info' }); ${body}`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [printed, status] = await Promise.all([buffer(child.stdout), new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)))]);
   return { texts: printed.toString().split('\n').filter(Boolean).map((line) => JSON.parse(line).msg), status };
@@ -28,4 +33,28 @@ test('a warning is written at once with what waits before it, so that not even a
 test('a line does not wait for the end of the program', async (t) => {
   const { texts } = await run(`log.info('here'); setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500);`);
   t.deepEqual(texts, ['here']);
+});
+
+test('a disk without room for the log ends no program, and what waited is written once there is room', async (t) => {
+  const disk = await boundedDisk(t, 1);
+  if (disk === null) return t.pass();
+  const path = join(disk.path, 'log');
+  const file = await open(path, 'a');
+  t.teardown(() => file.close());
+  await disk.fill();
+  const source = `const { createLogger } = await import(${LOGGER}); const log = createLogger({ process: 'web', level: 'info' });
+    process.on('message', (text) => { log.warn(text); process.send('went on'); }); process.send('ready');`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', file.fd, 'pipe', 'ipc'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const answers = on(child, 'message');
+  await answers.next();
+  for (const text of ['first', 'second', 'x'.repeat(2 * 1024 * 1024)]) {
+    child.send(text);
+    t.deepEqual((await answers.next()).value, ['went on', undefined]);
+  }
+  await disk.free();
+  child.send('third');
+  await answers.next();
+  const written = (await readFile(path, 'utf8')).replaceAll('\0', '').split('\n').filter(Boolean);
+  t.deepEqual(written.map((line) => JSON.parse(line).msg), ['first', 'second', 'third']);
 });

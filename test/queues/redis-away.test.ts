@@ -1,4 +1,5 @@
 import test from 'ava';
+import { Redis } from 'ioredis';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
@@ -28,3 +29,17 @@ for (const [what, take] of [['does not answer', 'freeze'], ['is away', 'stop']] 
     t.is(await job.getState(), 'waiting');
   });
 }
+
+if (isRedisInstalled) test('a Redis that answers and has no room counts as away until it has some', async (t) => {
+  const redis = await startOwnRedis(t);
+  if (redis === null) throw new Error('no Redis');
+  const operator = new Redis(redis.url);
+  t.teardown(() => operator.quit());
+  const backend = openQueueBackend({ databaseUrl: '', redisUrls: [redis.url], onError: () => undefined });
+  t.teardown(() => backend.close());
+  await until(() => backend.isReachable());
+  await operator.config('SET', 'maxmemory', '1');
+  t.false(await backend.isReachable());
+  await operator.config('SET', 'maxmemory', '0');
+  t.true(await backend.isReachable());
+});

@@ -4,7 +4,7 @@ import { listIncidents } from '../../../models/history.ts';
 import { takePings } from '../../../models/heartbeats.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors.ts';
-import { holdDoorOpen } from '../../../models/ping-door.ts';
+import { holdDoorOpen, notePingsLost } from '../../../models/ping-door.ts';
 import { createEvaluator, type EvaluationOutcome } from '../../../workers/evaluate.ts';
 import { watchHeartbeats, type WatchRound } from '../../../workers/heartbeats/watch.ts';
 import { sweep } from '../../../workers/maintain/sweep.ts';
@@ -307,6 +307,50 @@ test.serial('many web processes that come back at once forgive once', async (t) 
   t.deepEqual(held.map(({ forgiven }) => forgiven).toSorted(), [0, 0, 0, 0, 0, 0, 0, 1]);
   const { rows } = await runtime.database.pool.query('SELECT due_at FROM heartbeats');
   t.true(Math.abs(rows[0]?.due_at - at(170)) < 10);
+});
+
+test.serial('pings that one process could not store shut the door for all, whoever holds it, until none was lost for two seconds; then they are forgiven', async (t) => {
+  const { runtime, at, add, take, watch, reopen, live } = await stage(t);
+  const [lost, long] = [await add({ intervalSeconds: 10, heartbeatGraceSeconds: 5 }), await add({ intervalSeconds: 600 })];
+  await take(1, lost);
+  await take(1, long);
+  await live(1, 12);
+  // The ping of second 11 waits for its store, and fails at 13; the deadline is 16.
+  await notePingsLost(runtime.database, { fromMs: at(11), toMs: at(13) });
+  for (const second of [13.5, 16.5, 17]) {
+    await notePingsLost(runtime.database, { fromMs: at(second - 0.1), toMs: at(second) });
+    t.is(await reopen(second), 0);
+    t.is((await watch(second)).missed, 0);
+  }
+  t.is(await reopen(18.5), 0);
+  t.is(await reopen(19.5), 1, 'the other one expects no ping for long');
+  await live(20, 34);
+  t.is(await stateOf(runtime, lost), 'up');
+  await live(34.5, 36);
+  t.is(await stateOf(runtime, lost), 'down');
+  t.is(await stateOf(runtime, long), 'up');
+});
+
+test.serial('a deadline before the first ping that was lost counts, although nobody holds the door', async (t) => {
+  const { runtime, at, add, take, live, watch } = await stage(t);
+  const [early, late] = [await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }), await add({ intervalSeconds: 10, heartbeatGraceSeconds: 0 })];
+  await take(1, early);
+  await take(1, late);
+  await live(1, 8.5);
+  await holdDoorOpen(runtime.database, () => at(11.5));
+  await notePingsLost(runtime.database, { fromMs: at(10), toMs: at(11.5) });
+  await watch(12);
+  t.is(await stateOf(runtime, early), 'down');
+  t.is(await stateOf(runtime, late), 'up');
+});
+
+test.serial('a loss that was noted by a clock far ahead does not keep the door shut', async (t) => {
+  const { runtime, at, add, reopen } = await stage(t);
+  await add();
+  await notePingsLost(runtime.database, { fromMs: at(3600), toMs: at(3601) });
+  await reopen(2);
+  const { rows } = await runtime.database.pool.query(`SELECT lost_from, lost_to FROM service_marks WHERE name = 'pings'`);
+  t.deepEqual(rows, [{ lost_from: null, lost_to: null }]);
 });
 
 test.serial('short pauses of the door forgive nobody', async (t) => {

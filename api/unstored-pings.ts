@@ -1,0 +1,53 @@
+/** A stretch of time in which pings came in vain, Unix milliseconds. */
+export type LostStretch = { fromMs: number; toMs: number };
+
+/** What this process knows of the pings that came to it and are not stored. */
+export type UnstoredPings = {
+  /** Follows a ping that has come just now until it is stored, or is not. */
+  follow: <Outcome>(storing: Promise<Outcome>) => Promise<Outcome>;
+  /** When the oldest ping came that is not stored yet; null = all are. */
+  oldestAtMs: () => number | null;
+  /** The stretch of those that could not be stored, or have waited for so long that nobody should count on them; asked for again it is over. */
+  takeLost: () => LostStretch | null;
+  /** Takes back a stretch that could not be told. */
+  keepLost: (lost: LostStretch) => void;
+};
+
+/** A ping that has waited this long counts as lost, in milliseconds: other processes, which know nothing of it, go on meanwhile. */
+const COUNTS_AS_LOST_MS = 1000;
+
+/** Makes the record of a process's pings that are not stored; `now` is in Unix milliseconds. */
+export function createUnstoredPings(now: () => number): UnstoredPings {
+  // A set keeps the order in which they came.
+  const waiting = new Set<{ atMs: number }>();
+  let lost: LostStretch | null = null;
+
+  const oldestAtMs = () => waiting.values().next().value?.atMs ?? null;
+  const keepLost = ({ fromMs, toMs }: LostStretch) => {
+    lost = { fromMs: Math.min(fromMs, lost?.fromMs ?? fromMs), toMs: Math.max(toMs, lost?.toMs ?? toMs) };
+  };
+
+  return {
+    oldestAtMs,
+    keepLost,
+    async follow(storing) {
+      const ping = { atMs: now() };
+      waiting.add(ping);
+      try {
+        return await storing;
+      } catch (error) {
+        keepLost({ fromMs: ping.atMs, toMs: now() });
+        throw error;
+      } finally {
+        waiting.delete(ping);
+      }
+    },
+    takeLost() {
+      const [fromMs, toMs] = [oldestAtMs(), now()];
+      if (fromMs !== null && toMs - fromMs > COUNTS_AS_LOST_MS) keepLost({ fromMs, toMs });
+      const taken = lost;
+      lost = null;
+      return taken;
+    },
+  };
+}
