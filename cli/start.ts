@@ -68,6 +68,8 @@ export async function startService(environment: Environment, say: (text: string)
     closing.push(clock.stop);
     const { bootstrapToken: token, bootstrapPassword: password } = environment;
     const firstStart = await bootstrap(runtime.database, { newId: runtime.newId, nowMs: runtime.now(), token, password });
+    const ignored = Object.entries({ BOOTSTRAP_TOKEN: token, BOOTSTRAP_PASSWORD: password }).flatMap(([name, value]) => (value === null ? [] : [name]));
+    if (firstStart === null && ignored.length > 0) log.info({ variables: ignored }, 'bootstrap.ignored');
     const processes: RunningProcess[] = [];
     closing.push(async () => void (await stopAll(processes, STOP_BOUND_MS)));
     await startWorkers(runtime, environment, processes);

@@ -54,6 +54,12 @@ export async function createApiToken(
   });
 }
 
+/** Whether a token was stored at some time, be it good or not. */
+export async function isTokenKnown({ pool }: Pick<Database, 'pool'>, token: string): Promise<boolean> {
+  const { rowCount } = await pool.query('SELECT 1 FROM api_tokens WHERE fingerprint = $1', [fingerprintOf(token)]);
+  return rowCount === 1;
+}
+
 /** The holder of a usable token; null when it is unknown, expired or revoked. Notes the use, at most once a minute. */
 export async function findTokenHolder(database: Pick<Database, 'pool'>, token: string, nowMs: number): Promise<TokenHolder | null> {
   const [holder] = await findTokenHolders(database, [token], nowMs);

@@ -25,3 +25,24 @@ export async function markDone(database: Database, name: NotedDoing, nowMs: numb
     values: [name, nowMs],
   });
 }
+
+const FIRST_START = 'first start';
+
+/**
+ * Whether the first start of the installation is over, which it is for good whatever becomes of what it made; if not, notes that it has begun. What has a
+ * tenant already had its first start before that was noted.
+ */
+export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
+  const { rows } = await database.pool.query<{ is_over: boolean }>(
+    `INSERT INTO service_marks (name, at, resumed_at) SELECT $1, CASE WHEN EXISTS (SELECT 1 FROM tenants) THEN $2::bigint ELSE 0 END, $2
+     ON CONFLICT (name) DO UPDATE SET name = excluded.name
+     RETURNING at > 0 AS is_over`,
+    [FIRST_START, nowMs],
+  );
+  return rows[0]?.is_over === true;
+}
+
+/** Notes that all that the first start makes is there. */
+export async function markFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
+  await database.pool.query('UPDATE service_marks SET at = $2 WHERE name = $1', [FIRST_START, nowMs]);
+}

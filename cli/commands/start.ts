@@ -9,6 +9,8 @@ export function addStartCommand(program: Command, { readEnvironment, isRunByNpm 
     .command('start')
     .description('run the whole service in this process')
     .action(async () => {
+      // Where their disk is full nothing can be said, and nothing has to end for that.
+      for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
       const say = (text: string) => void process.stdout.write(`${text}\n`);
       const onImpatience = () => {
         say('Left at once');
@@ -31,9 +33,10 @@ export function addStartCommand(program: Command, { readEnvironment, isRunByNpm 
 function greet({ url, firstStart }: RunningService, say: (text: string) => void): void {
   if (firstStart !== null) {
     say('');
-    say('This is the first start. Keep these, they are not shown again:');
-    say(`  API token   ${firstStart.token}`);
-    say(`  Console     ${firstStart.email}, password ${firstStart.password}`);
+    const isShown = firstStart.token !== null || firstStart.password !== null;
+    say(`This is the first start.${isShown ? ' Keep these, they are not shown again:' : ''}`);
+    say(`  API token   ${firstStart.token ?? 'the one of BOOTSTRAP_TOKEN'}`);
+    say(`  Console     ${firstStart.email}, ${firstStart.password === null ? 'the password of BOOTSTRAP_PASSWORD' : `password ${firstStart.password}`}`);
     say('');
   }
   say(`Spotcheck is ready at ${url}`);

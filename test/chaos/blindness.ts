@@ -51,6 +51,7 @@ function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
       return fault.process.startsWith('evaluate') ? [{ fromMs, toMs: toMs + AT_WORK_MS }] : [];
     case 'postgres-stop':
     case 'postgres-freeze':
+    case 'disk':
     case 'redis-freeze':
     case 'redis-restart':
     case 'redis-flush':
@@ -85,7 +86,7 @@ function untilReconciled({ fromMs, toMs }: SufferedFault, suffered: readonly Suf
 function isOfReconcile(fault: Fault): boolean {
   if (fault.kind === 'kill') return fault.process === 'maintain' || fault.process === 'clock';
   if (fault.kind === 'slow-link' || fault.kind === 'lossy-link') return /^(maintain|clock)/.test(fault.link);
-  return fault.kind.startsWith('postgres') || fault.kind.startsWith('redis');
+  return fault.kind === 'disk' || fault.kind.startsWith('postgres') || fault.kind.startsWith('redis');
 }
 
 /**

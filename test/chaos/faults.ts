@@ -5,6 +5,7 @@ export type Fault =
   | { kind: 'kill'; process: string; forMs: number }
   | { kind: 'postgres-stop'; isHard: boolean; forMs: number }
   | { kind: 'postgres-freeze'; forMs: number }
+  | { kind: 'disk'; forMs: number }
   | { kind: 'redis-restart'; forMs: number }
   | { kind: 'redis-freeze'; forMs: number }
   | { kind: 'redis-flush'; forMs: number }
@@ -36,6 +37,7 @@ const PARTS = {
   kill: 8,
   'postgres-stop': 2,
   'postgres-freeze': 2,
+  disk: 2,
   'redis-restart': 2,
   'redis-freeze': 2,
   'redis-flush': 2,
@@ -97,6 +99,7 @@ function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs }: Plan
     case 'clock':
       return { kind, whose: draws.isHit(0.4) ? ALL_CLOCKS : draws.pick([...processes, 'postgres']), aheadSeconds: draws.pick(STEPS_SECONDS), forMs };
     case 'postgres-freeze':
+    case 'disk':
     case 'redis-freeze':
     case 'second-clock':
       return { kind, forMs };
@@ -126,6 +129,8 @@ function drawLink(draws: Draws, processes: readonly string[]): string {
 function holdOf(fault: Fault): string {
   if (fault.kind === 'kill') return fault.process;
   if (fault.kind === 'slow-link' || fault.kind === 'lossy-link') return fault.link;
+  // Whoever has PostgreSQL's disk in hand has PostgreSQL.
+  if (fault.kind === 'disk') return 'postgres';
   return fault.kind.split('-')[0] ?? '';
 }
 

@@ -16,6 +16,7 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
     await delay(forMs);
     await servers.thawPostgres();
   },
+  disk: ({ servers }, { forMs }) => servers.fillDisk(forMs),
   async 'redis-restart'({ servers }, { forMs }) {
     await servers.stopRedis();
     await delay(forMs);

@@ -173,7 +173,7 @@ test('a single bad answer fills a streak only where we were blind within it, and
 
 test('an outage that was over before we could see again is excused, one that lasted longer is not', (t) => {
   const untold = WRONG['outages missed'].run();
-  t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 18, 38) }), []);
+  for (const kind of ['postgres-freeze', 'disk'] as const) t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind, forMs: 20_000 }, 18, 38) }), []);
   t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'kill', process: 'deliver-1', forMs: 20_000 }, 18, 38) }), ['outages missed']);
   t.deepEqual(findingsOf({ ...untold, suffered: suffered({ kind: 'postgres-freeze', forMs: 1000 }, 5, 6) }), ['outages missed']);
 });

@@ -4,16 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Stand } from '../../bench/stand/stand.ts';
 import { MAX_RETRIES } from '../../core/retry-timetable.ts';
 import { listOf } from '../helpers/api-client.ts';
+import { mountBoundedDisk } from '../helpers/bounded-disk.ts';
 import { watchMachine } from './machine.ts';
 import { listNames, watchApi } from './api-watch.ts';
-import { planFaults, type FaultKind } from './faults.ts';
+import { KINDS, planFaults, type FaultKind } from './faults.ts';
 import { listMembers, type FleetSize } from './fleet.ts';
 import { injectFaults } from './inject.ts';
 import type { Facts } from './facts.ts';
 import { judgeRun, type Sheet } from './judge.ts';
 import { readRecord, readStanding } from './record.ts';
 import { conditionAt, writeScript, type MonitorScript } from './script.ts';
-import { startChaosStand, type ChaosStand } from './stand.ts';
+import { DATA, startChaosStand, type ChaosStand } from './stand.ts';
 
 export type RunOptions = {
   seed: number;
@@ -33,6 +34,9 @@ export type RunOptions = {
   tell: (line: string) => void;
 };
 
+/** A disk that is to be full at times: the data, a log of 256 MiB and half as much again at worst, and some. */
+const DISK_MIB = 640;
+
 /** After the last fault everything is whole again within this, in milliseconds. */
 const WHOLE_WITHIN_MS = 60_000;
 
@@ -41,10 +45,17 @@ const STORED_WITHIN_MS = 5000;
 
 /** Runs the fleet through the faults of a seed and judges it; what was judged is kept beside the logs, in facts.json. The same seed with the same options means the same script and the same faults. */
 export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet> {
-  const { seed, seconds, monitors, size, kinds, longestMs, apartMs, quietMs, folder, tell } = options;
+  const { seed, seconds, monitors, size, kinds = KINDS, longestMs, apartMs, quietMs, folder, tell } = options;
   const scripts = writeScript(seed, { monitors, seconds });
-  const planned = planFaults(seed, { seconds, processes: listMembers(size).map(({ name }) => name), kinds, longestMs, apartMs });
-  const chaos = await startChaosStand(stand, { folder, size, scripts });
+  const plan = (possible: readonly FaultKind[]) => planFaults(seed, { seconds, processes: listMembers(size).map(({ name }) => name), kinds: possible, longestMs, apartMs });
+  const isOfDisk = (kind: FaultKind) => kind === 'disk';
+  const wanted = plan(kinds);
+  const disk = wanted.some(({ fault }) => isOfDisk(fault.kind)) ? await mountBoundedDisk(join(folder, DATA), DISK_MIB) : null;
+  if (disk !== null) stand.defer(disk.unmount);
+  const isLeftOut = disk === null && wanted.some(({ fault }) => isOfDisk(fault.kind));
+  if (isLeftOut) tell('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
+  const planned = isLeftOut ? plan(kinds.filter((kind) => !isOfDisk(kind))) : wanted;
+  const chaos = await startChaosStand(stand, { folder, size, scripts, disk });
   const machine = await watchMachine(stand, chaos.targets.urlOf(-1));
   const beganAtMs = Date.now();
   chaos.targets.begin(beganAtMs);

@@ -1,10 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Stand } from '../../bench/stand/stand.ts';
-import { canConnect } from '../../cli/embedded-postgres/connection.ts';
+import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
+import type { BoundedDisk } from '../helpers/bounded-disk.ts';
 import { postmasterPid } from '../helpers/running-service.ts';
 import type { SettableClock } from '../helpers/set-clock.ts';
 import { until } from '../helpers/until.ts';
@@ -17,6 +19,8 @@ export type Servers = {
   stopPostgres: (isHard: boolean) => Promise<void>;
   freezePostgres: () => Promise<void>;
   thawPostgres: () => Promise<void>;
+  /** Leaves PostgreSQL no room on its disk for so many milliseconds; resolves when it stores again. Only where it was given a disk that can be filled. */
+  fillDisk: (forMs: number) => Promise<void>;
   /** Redis keeps nothing over a stop. */
   stopRedis: () => Promise<void>;
   startRedis: () => Promise<void>;
@@ -28,8 +32,14 @@ export type Servers = {
 /** Crash recovery on a busy disk included, in milliseconds. */
 const BACK_WITHIN_MS = 60_000;
 
-/** Starts both, PostgreSQL by the given clock; every commit of PostgreSQL goes to the disk. Throws where redis-server is not installed. */
-export async function startServers(stand: Stand, { folder, clock }: { folder: string; clock: SettableClock | undefined }): Promise<Servers> {
+/** Room that PostgreSQL gives back while it comes to stand is taken as soon, in milliseconds. */
+const FILL_EVERY_MS = 200;
+
+/** What servers run on: PostgreSQL's folder, the clock that it goes by, and its disk where that can be filled. */
+export type ServerOptions = { folder: string; clock: SettableClock | undefined; disk: BoundedDisk | null };
+
+/** Starts both; every commit of PostgreSQL goes to the disk, which is in memory where it can be filled. Throws where redis-server is not installed. */
+export async function startServers(stand: Stand, { folder, clock, disk }: ServerOptions): Promise<Servers> {
   const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
   let redis: RedisServer | null = await startRedis();
   stand.defer(async () => {
@@ -63,6 +73,15 @@ export async function startServers(stand: Stand, { folder, clock }: { folder: st
     },
     freezePostgres: () => signalPostgres('SIGSTOP'),
     thawPostgres: () => signalPostgres('SIGCONT'),
+    async fillDisk(forMs) {
+      const untilMs = performance.now() + forMs;
+      while (performance.now() < untilMs) {
+        await disk?.fill();
+        await delay(FILL_EVERY_MS);
+      }
+      await disk?.free();
+      await until(() => canStore(postgres.databaseUrl), { timeoutMs: BACK_WITHIN_MS, intervalMs: 100 });
+    },
     stopRedis,
     async startRedis() {
       redis = await startRedis(Number(new URL(redisUrl).port));
@@ -75,6 +94,13 @@ export async function startServers(stand: Stand, { folder, clock }: { folder: st
       await client.quit();
     },
   };
+}
+
+function canStore(databaseUrl: string): Promise<boolean> {
+  return withClient(databaseUrl, (client) => client.query('CREATE TEMPORARY TABLE stored AS SELECT generate_series(1, 10000)')).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A session may end by itself at any moment. */

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Stand } from '../../bench/stand/stand.ts';
 import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
+import type { BoundedDisk } from '../helpers/bounded-disk.ts';
 import { makeSettableClock, type SettableClock } from '../helpers/set-clock.ts';
 import { until } from '../helpers/until.ts';
 import { linkName, RECEIVER_LINK } from './faults.ts';
@@ -32,8 +33,14 @@ export type ChaosStand = {
   monitorIds: readonly string[];
 };
 
+/** `disk`: where PostgreSQL keeps its data, `data` in the folder; null = on whatever disk the folder is. */
+export type StandOptions = { folder: string; size: FleetSize; scripts: readonly MonitorScript[]; disk: BoundedDisk | null };
+
 /** Waits of the retries: together they outlast every single fault. */
 const RETRY_SECONDS = '3,8,20';
+
+/** What is kept of PostgreSQL, in the run's folder. */
+export const DATA = 'data';
 
 /** All monitors are known to be up within this, in milliseconds. */
 const UP_WITHIN_MS = 180_000;
@@ -42,11 +49,11 @@ const UP_WITHIN_MS = 180_000;
 const CREATED_AT_ONCE = 8;
 
 /** Starts servers, fleet, receiver and targets, and makes the channel and the monitors of the scripts; all are up when it resolves. */
-export async function startChaosStand(stand: Stand, { folder, size, scripts }: { folder: string; size: FleetSize; scripts: readonly MonitorScript[] }): Promise<ChaosStand> {
+export async function startChaosStand(stand: Stand, { folder, size, scripts, disk }: StandOptions): Promise<ChaosStand> {
   const logs = join(folder, 'logs');
   await mkdir(logs, { recursive: true });
   const clocks = await makeClocks(stand, listMembers(size).map(({ name }) => name));
-  const servers = await startServers(stand, { folder: join(folder, 'data'), clock: clocks.get('postgres') });
+  const servers = await startServers(stand, { folder: join(folder, DATA), clock: clocks.get('postgres'), disk });
   const receiver = await startReceiver(stand, folder);
   const targets = await serveTargets(stand, scripts);
   const token = `spk_${randomBytes(24).toString('base64url')}`;

@@ -6,7 +6,10 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
 import { identifyProcess } from '../../config/processes.ts';
+import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { listOf } from '../helpers/api-client.ts';
+import { runSpotcheck } from '../helpers/command.ts';
 import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
 import { newDataDir, newPreparedDataDir, postmasterPid, readyService, START, startService } from '../helpers/running-service.ts';
 import { startTarget } from '../helpers/target.ts';
@@ -177,6 +180,25 @@ test.serial('it runs as a user without privileges', async (t) => {
   t.is(await service.program.stop(), 0, service.program.output());
 });
 
+test.serial('the first start is over for good: who it made stays gone, what was revoked stays revoked, and the next start says that it ignores the rest', async (t) => {
+  const dataDir = await newPreparedDataDir(t);
+  const env = { DATA_DIR: dataDir, BOOTSTRAP_TOKEN: 'spk_of-the-first-start', BOOTSTRAP_PASSWORD: 'of the first start' };
+  const first = await startService(t, env, env.BOOTSTRAP_TOKEN);
+  const accounts = async (sql: string) => (await withClient((await findEmbeddedPostgres(dataDir)) ?? '', (client) => client.query(sql))).rows;
+  // As another owner removes the first one, and revokes the token.
+  await accounts(`DELETE FROM users WHERE email = 'admin@localhost'`);
+  const [{ id }] = (await accounts('SELECT id FROM api_tokens')) as [{ id: string }];
+  t.is((await runSpotcheck(['token', 'revoke', '--id', id], { DATA_DIR: dataDir })).status, 0);
+  t.is(await first.program.stop('SIGKILL'), null);
+
+  const second = await startService(t, env, env.BOOTSTRAP_TOKEN);
+  t.is((await second.call('GET', '/monitors')).status, 401);
+  t.deepEqual(await accounts('SELECT email FROM users'), []);
+  t.is((await accounts('SELECT 1 FROM api_tokens')).length, 1);
+  t.regex(second.program.output(), /"variables":\["BOOTSTRAP_TOKEN","BOOTSTRAP_PASSWORD"\],"msg":"bootstrap.ignored"/);
+  t.notRegex(second.program.output(), /API token|of-the-first-start|of the first start/);
+});
+
 test.serial('the first token and password can be given, and each of several regions is an agent that checks', async (t) => {
   const target = await startTarget(t);
   const [token, password] = ['spk_given-for-unattended-set-up', 'given by the operator'];
@@ -195,5 +217,7 @@ test.serial('the first token and password can be given, and each of several regi
   const monitor = async () => (await call('GET', `/monitors/${json['id']}`)).json;
   t.deepEqual((await monitor())['agent_sources'], agents.map(({ id }) => id).toSorted());
   await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 60_000 });
+  for (const given of [token, password]) t.false(program.output().includes(given), 'what the operator gave is in no log');
+  t.regex(program.output(), /the one of BOOTSTRAP_TOKEN[^]*the password of BOOTSTRAP_PASSWORD/);
   t.is(await program.stop(), 0, program.output());
 });

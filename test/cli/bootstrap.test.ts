@@ -1,0 +1,74 @@
+import test, { type ExecutionContext } from 'ava';
+import { bootstrap } from '../../cli/bootstrap.ts';
+import { findTokenHolder } from '../../models/api-tokens.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
+import { createIdSource } from '../../models/ids.ts';
+import { createTenant, listTenants } from '../../models/tenants.ts';
+import { findUserByEmail } from '../../models/users.ts';
+import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
+
+const newId = createIdSource();
+const NOW_MS = Date.now();
+
+async function emptyInstallation(t: ExecutionContext): Promise<Database> {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const database = openTestDatabase(databaseUrl);
+  t.teardown(() => closeDatabase(database));
+  return database;
+}
+
+const start = (database: Database, given: { token?: string; password?: string } = {}) => bootstrap(database, { newId, nowMs: NOW_MS, token: given.token ?? null, password: given.password ?? null });
+
+test('the first start makes an account, a person and a token, and tells what it made up itself and nothing that was given', async (t) => {
+  const made = await start(await emptyInstallation(t));
+  t.regex(made?.token ?? '', /^spk_/);
+  t.true((made?.password ?? '').length >= 12);
+  t.deepEqual(await start(await emptyInstallation(t), { token: 'spk_given', password: 'given' }), { token: null, email: 'admin@localhost', password: null });
+  t.like(await start(await emptyInstallation(t), { password: 'given' }), { password: null });
+});
+
+test('after the first start no later one makes anything again, whatever became of what it made', async (t) => {
+  const database = await emptyInstallation(t);
+  await start(database, { token: 'spk_given' });
+  await database.pool.query(`DELETE FROM users`);
+  await database.pool.query(`UPDATE api_tokens SET revoked_at = 1`);
+  await database.pool.query(`UPDATE tenants SET name = 'renamed'`);
+  for (const token of ['spk_given', 'spk_another']) t.is(await start(database, { token, password: 'given' }), null);
+  t.is(await findUserByEmail(database, 'admin@localhost'), null);
+  t.deepEqual([await findTokenHolder(database, 'spk_given', NOW_MS), await findTokenHolder(database, 'spk_another', NOW_MS)], [null, null]);
+  t.is((await listTenants(database)).length, 1);
+});
+
+test('an installation that has an account already, by an older version or by a command, had its first start', async (t) => {
+  const database = await emptyInstallation(t);
+  await createTenant(database, { id: newId('ten'), name: 'default', plan: 'pro', nowMs: NOW_MS });
+  t.is(await start(database, { token: 'spk_given' }), null);
+  t.is(await findUserByEmail(database, 'admin@localhost'), null);
+});
+
+test('a first start that was killed at any point is completed by the next, also where its token was revoked meanwhile', async (t) => {
+  for (const { lost, token } of [
+    { lost: ['DELETE FROM users', 'DELETE FROM api_tokens', 'DELETE FROM tenants'], token: 'spk_given' },
+    { lost: ['DELETE FROM users', 'DELETE FROM api_tokens'], token: 'spk_given' },
+    { lost: ['DELETE FROM users', 'UPDATE api_tokens SET revoked_at = 1'], token: 'spk_given' },
+  ]) {
+    const database = await emptyInstallation(t);
+    await start(database, { token });
+    for (const statement of lost) await database.pool.query(statement);
+    await database.pool.query(`UPDATE service_marks SET at = 0 WHERE name = 'first start'`);
+    t.like(await start(database, { token }), { email: 'admin@localhost' });
+    t.like(await findUserByEmail(database, 'admin@localhost'), { isOperator: true, role: 'owner' });
+    t.is((await listTenants(database)).length, 1);
+    t.is(await start(database, { token }), null);
+  }
+});
+
+test('one that was killed before it could say that it had made all makes nothing twice', async (t) => {
+  const database = await emptyInstallation(t);
+  await start(database);
+  await database.pool.query(`UPDATE service_marks SET at = 0 WHERE name = 'first start'`);
+  t.is(await start(database), null);
+  const { rows } = await database.pool.query('SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM api_tokens) AS tokens');
+  t.deepEqual(rows, [{ users: 1, tokens: 1 }]);
+});
