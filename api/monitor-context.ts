@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { listAliveAgents } from '../core/default-sources.ts';
 import type { MonitorContext, MonitorDraft } from '../core/monitor-input/complete.ts';
 import { findPageToRead } from '../core/monitor-input/vendor.ts';
 import type { VendorInput } from '../core/monitor-input/vendor.ts';
@@ -22,13 +23,13 @@ export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: rea
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
 /** What a body is held against. `turns` counts the read of a page that the caller names; null where the request was counted already. */
-export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage'> & { turns: HandlerDependencies['turns'] | null };
+export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now'> & { turns: HandlerDependencies['turns'] | null };
 
 /**
  * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says is among it, so that this may take
  * seconds. Throws 429 where the account has had its reads of own pages.
  */
-export async function loadMonitorContext({ database, readVendorPage, turns }: ContextSources, write: MonitorWrite): Promise<MonitorContext> {
+export async function loadMonitorContext({ database, readVendorPage, now, turns }: ContextSources, write: MonitorWrite): Promise<MonitorContext> {
   const { caller, monitorId, body, isNew } = write;
   const { tenantId, plan } = caller;
   const named = (body.dependencies ?? []).filter(isId);
@@ -39,10 +40,12 @@ export async function loadMonitorContext({ database, readVendorPage, turns }: Co
     findPage(database, write),
   ]);
   if (page?.isInCatalogue === false) await turns?.takeFor(page.pageUrl, 'page', tenantId);
+  const shared = agents.filter(({ kind }) => kind === 'first_party');
   return {
     monitorId,
     minIntervalSeconds: PLAN_LIMITS[plan].minIntervalSeconds,
-    sharedAgentIds: agents.filter(({ kind }) => kind === 'first_party').map(({ id }) => id),
+    sharedAgentIds: shared.map(({ id }) => id),
+    aliveAgentIds: listAliveAgents(shared, now()),
     ownAgentIds: agents.filter(({ kind }) => kind === 'tenant').map(({ id }) => id),
     vendorMonitorIds,
     vendorReading: page && { page, reading: await readVendorPage(page, { tenantId }) },

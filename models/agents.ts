@@ -1,5 +1,6 @@
 import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
 import { goneWith, madeWith, type FieldChanges, type Fields } from '../core/audit/field-changes.ts';
+import { listAliveAgents } from '../core/default-sources.ts';
 import type { MonitorType } from '../core/monitor.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../core/schedule.ts';
 import { recordChange } from './audit-log.ts';
@@ -144,8 +145,14 @@ function agentFields({ name, region }: Pick<Agent, 'name' | 'region'>): Fields {
   return { name, region };
 }
 
-/** The shared agent of a region, made on its first appearance; two processes of one region are one agent. */
-export async function registerSharedAgent(database: Database, shared: { newId: string; region: string; version: string; arch: string; nowMs: number }): Promise<Agent> {
+/** A shared agent, and since when its region is given up, in Unix seconds; null = it is not. */
+export type SharedAgent = Agent & { retiredAt: number | null };
+
+/**
+ * The shared agent of a region, made on its first appearance; two processes of one region are one agent. A region that was given up stays so: nobody may
+ * choose it, and it has no monitors.
+ */
+export async function registerSharedAgent(database: Database, shared: { newId: string; region: string; version: string; arch: string; nowMs: number }): Promise<SharedAgent> {
   const [row] = await runWith(database)<{ id: string }>(
     `INSERT INTO agents (id, kind, name, region, capabilities, version, arch, last_seen_at, created_at)
      VALUES ($1, 'first_party', $2, $2, $3, $4, $5, $6, $6)
@@ -155,7 +162,7 @@ export async function registerSharedAgent(database: Database, shared: { newId: s
     [shared.newId, shared.region, JSON.stringify(SHARED_CAPABILITIES), shared.version, shared.arch, Math.floor(shared.nowMs / 1000)],
   );
   const record = await database.records.agents.findByPk(row?.id ?? shared.newId, { rejectOnEmpty: true });
-  return agentOf(record);
+  return { ...agentOf(record), retiredAt: record.revokedAt };
 }
 
 /** Notes that an agent is at work. */
@@ -180,15 +187,16 @@ export async function assignMissingSources(
   { choose, nowMs }: { choose: (monitorId: string, sharedAgentIds: string[]) => string[]; nowMs: number },
 ): Promise<ScheduleChange> {
   const change = noScheduleChange();
-  const shared = await database.records.agents.findAll({ where: { kind: 'first_party' } });
+  const shared = await database.records.agents.findAll({ where: { kind: 'first_party', revokedAt: null } });
   if (shared.length === 0) return change;
   const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
+  const alive = listAliveAgents(shared, nowMs);
   const orphans = await runWith(database)<{ no: number; id: string; type: MonitorType; target: string; enabled: boolean; interval_seconds: number }>(
     `SELECT no, id, type, target, enabled, interval_seconds FROM monitors m
      WHERE awaits_sources AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
   );
   for (const orphan of orphans) {
-    const agentNos = choose(orphan.id, [...numbers.keys()]).flatMap((id) => numbers.get(id) ?? []);
+    const agentNos = choose(orphan.id, alive).flatMap((id) => numbers.get(id) ?? []);
     const placed = await inTransaction(database, async (transaction) => {
       const run = runWith(database, transaction);
       // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
@@ -202,7 +210,7 @@ export async function assignMissingSources(
 }
 
 function visibleTo(tenantId: string): WhereOptions<InferAttributes<AgentRecord>> {
-  return { [Op.or]: [{ tenantId, kind: 'tenant' }, { kind: 'first_party' }] };
+  return { [Op.or]: [{ tenantId, kind: 'tenant' }, { kind: 'first_party', revokedAt: null }] };
 }
 
 function agentOf(record: AgentRecord): Agent {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/plans.ts';
 import { createAgentWithin, listAgents, revokeAgent, rotateAgentToken } from '../../models/agents.ts';
 import { fingerprintOf, generateToken } from '../../models/api-tokens.ts';
+import { planRetirement, restoreRegion, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
 import { getTenant, parseName } from '../tenant.ts';
@@ -9,9 +10,11 @@ import type { WithDatabase } from '../with-database.ts';
 
 type CreateOptions = { tenant: string; name: string; region?: string; json?: boolean };
 
-/** Adds `agent create`, `agent list`, `agent revoke` and `agent rotate`. */
+type RetireOptions = { region: string; moveTo?: string; yes?: boolean; json?: boolean };
+
+/** Adds `agent create`, `agent list`, `agent revoke`, `agent rotate`, `agent retire` and `agent restore`. */
 export function addAgentCommands(program: Command, withDatabase: WithDatabase): void {
-  const agent = program.command('agent').description("customers' agents");
+  const agent = program.command('agent').description("customers' agents, and the regions of shared ones");
   agent
     .command('create')
     .description('make an agent of a tenant; its token is shown once')
@@ -52,6 +55,55 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
       if (!rotated) throw new Refusal(`There is no customer's agent ${options.id}`);
       print({ id: options.id, token }, options);
     });
+  agent
+    .command('retire')
+    .description('give up the region of a shared agent: prints what that does to its monitors, and does it with --yes')
+    .requiredOption('--region <region>', 'which region')
+    .option('--move-to <region>', 'the region that its monitors get instead; without it those that have no other go to one that is alive')
+    .option('--yes', 'do it')
+    .option('--json', 'print JSON')
+    .action(async (options: RetireOptions) => {
+      print(await retire(options, withDatabase), options);
+    });
+  agent
+    .command('restore')
+    .description('take back that a region was given up')
+    .requiredOption('--region <region>', 'which region')
+    .option('--json', 'print JSON')
+    .action(async (options: { region: string; json?: boolean }) => {
+      const restored = await withDatabase(({ database }) => restoreRegion(database, options.region));
+      if (!restored) throw new Refusal(`No region ${options.region} is given up`);
+      print({ region: options.region, restored: true }, options);
+    });
+}
+
+/** The queue hears of it from the database, within seconds, by the service that runs. */
+async function retire({ region, moveTo: target, yes = false }: RetireOptions, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+  const moveTo = target ?? null;
+  return await withDatabase(async ({ database, newId, nowMs }) => {
+    const plan = granted(await planRetirement(database, { region, moveTo, nowMs }), { region, moveTo });
+    const done = yes ? granted(await retireRegion(database, { region, moveTo, nowMs, newId, limit: Number.POSITIVE_INFINITY }), { region, moveTo }) : null;
+    return {
+      region,
+      monitors: plan.monitors,
+      only_source: plan.onlySource,
+      moved: plan.moved,
+      moved_to: moveTo ?? (plan.moved === 0 ? null : 'a region that is alive, chosen for each'),
+      down_min_sources_lowered: plan.quorumLowered,
+      retired: done !== null,
+      ...(done === null && { next: 'nothing is done yet: add --yes' }),
+    };
+  });
+}
+
+function granted<Result extends object>(outcome: Result | RetirementObstacle, { region, moveTo }: { region: string; moveTo: string | null }): Result {
+  if (typeof outcome !== 'string') return outcome;
+  const reasons = {
+    'no such region': `There is no shared agent of the region ${region}`,
+    'no such target': `--move-to must be another region of a shared agent that is not given up, got ${moveTo}`,
+    'nowhere to go': `Some monitors are watched from ${region} alone, and there is no other region that they could go to: start a check process of one first`,
+  } as const satisfies Record<RetirementObstacle, string>;
+  throw new Refusal(reasons[outcome]);
 }
 
 async function makeAgent({ tenant: tenantId, name, region = null }: { tenant: string; name: string; region?: string | null }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {

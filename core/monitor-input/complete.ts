@@ -21,6 +21,8 @@ export type MonitorContext = {
   minIntervalSeconds: number;
   /** Agents of the service, which every account may use. */
   sharedAgentIds: readonly string[];
+  /** Those of them that are alive, of which a monitor gets some whose owner names none. */
+  aliveAgentIds: readonly string[];
   /** The account's own agents. */
   ownAgentIds: readonly string[];
   /** The account's vendor monitors: what a monitor can depend on. */

@@ -74,7 +74,7 @@ function defaultMonitor(type: MonitorType, { input, context }: { input: MonitorI
       slaTarget: null,
       checkSpec: type === 'domain' ? { domain: { warnDays: DEFAULT_WARN_DAYS } } : {},
     },
-    agentSources: isAgentChecked(type) ? chooseDefaultSources(context.monitorId, context.sharedAgentIds) : [],
+    agentSources: isAgentChecked(type) ? chooseDefaultSources(context.monitorId, context.aliveAgentIds) : [],
     secrets: {},
   };
 }

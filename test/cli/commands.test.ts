@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { registerSharedAgent } from '../../models/agents.ts';
+import { closeDatabase } from '../../models/database.ts';
+import { createIdSource } from '../../models/ids.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
@@ -154,4 +157,19 @@ test('help lists every command and needs no configuration', async (t) => {
     t.regex(stdout, new RegExp(`^  ${command} `, 'm'));
   }
   t.is((await runSpotcheck(['token', 'create', '--help'], {})).status, 0);
+});
+
+test.serial('a region is given up with its plan first, and only with --yes; and taken back by its own command', async (t) => {
+  const run = await commandsOnDatabase(t);
+  const database = openTestDatabase(run.databaseUrl);
+  t.teardown(() => closeDatabase(database));
+  const newId = createIdSource();
+  for (const region of ['tokyo', 'paris']) await registerSharedAgent(database, { newId: newId('agt'), region, version: '0.1.0', arch: 'x64', nowMs: Date.now() });
+  const plan = { region: 'tokyo', monitors: 0, only_source: 0, moved: 0, moved_to: null, down_min_sources_lowered: 0 };
+  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), { ...plan, retired: false, next: 'nothing is done yet: add --yes' });
+  await isRefused(t, run('agent', 'restore', '--region', 'tokyo'), /^No region tokyo is given up/);
+  await isRefused(t, run('agent', 'retire', '--region', 'rome', '--yes'), /^There is no shared agent of the region rome/);
+  await isRefused(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'tokyo', '--yes'), /^--move-to must be another region .*, got tokyo/);
+  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'paris', '--yes', '--json')), { ...plan, moved_to: 'paris', retired: true });
+  t.deepEqual(await jsonOf(t, run('agent', 'restore', '--region', 'tokyo', '--json')), { region: 'tokyo', restored: true });
 });

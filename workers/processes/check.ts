@@ -25,6 +25,7 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
   const { region, version } = options;
   const agent = await registerSharedAgent(database, { newId: runtime.newId('agt'), region, version, arch: process.arch, nowMs: now() });
   const log = runtime.log.child({ region, agent_id: agent.id });
+  if (agent.retiredAt !== null) log.warn({ retired_at: agent.retiredAt, remedy: `take it out of AGENT_REGION and AGENT_REGIONS, or: spotcheck agent restore --region ${region}` }, 'region.retired');
   const { probe, close } = openAgentProbe({
     allowPrivateNetwork: options.allowPrivateNetwork,
     onEchoNotice({ family, means, reason }) {

@@ -5,6 +5,7 @@ export const CONTEXT: MonitorContext = {
   monitorId: 'mon_1',
   minIntervalSeconds: 1,
   sharedAgentIds: ['agt_a', 'agt_b', 'agt_c'],
+  aliveAgentIds: ['agt_a', 'agt_b', 'agt_c'],
   ownAgentIds: ['agt_mine'],
   vendorMonitorIds: ['mon_vendor'],
   vendorReading: null,

@@ -64,7 +64,7 @@ test('the default interval rises to the plan\'s shortest, and the timeout stays 
 
 test('with one agent or none the default quorum is 1', (t) => {
   for (const sharedAgentIds of [[], ['agt_a']]) {
-    const read = readMonitorCreate({ name: 'x' }, { ...CONTEXT, sharedAgentIds });
+    const read = readMonitorCreate({ name: 'x' }, { ...CONTEXT, sharedAgentIds, aliveAgentIds: sharedAgentIds });
     t.is(read.ok && read.value.settings.downMinSources, 1);
   }
 });
