@@ -16,7 +16,7 @@ import { requestCheckHandler } from './handlers/check-request.ts';
 import { listChecksHandler } from './handlers/checks.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './handlers/deliveries.ts';
 import { getMonitorFactsHandler } from './handlers/monitor-facts.ts';
-import { getFleetHandler } from './handlers/fleet.ts';
+import { getFleetHandler, retireRegionHandler } from './handlers/fleet.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
@@ -61,7 +61,10 @@ type OperationId = Exclude<keyof operations, ServedElsewhere>;
 
 type Served = { path: string; handler: (dependencies: HandlerDependencies) => RequestHandler };
 
-/** What can change something says what the audit log calls that; null where nothing is stored that anybody could ask about later: trials and tests. */
+/**
+ * What can change something says what the audit log calls that; null where nothing is stored that anybody could ask about later (trials and tests), and
+ * for a region that is given up, which is recorded in the accounts that it watched for.
+ */
 type Route = Served & ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
 
 /** Every described operation below `/v1`, by its id in the description: a missing one fails the type check, and one that records nothing by mistake does too. */
@@ -82,6 +85,7 @@ export const ROUTES = {
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
+  retireRegion: { method: 'post', path: '/fleet/retirements', records: null, handler: retireRegionHandler },
   tryMonitor: { method: 'post', path: '/trials', records: null, handler: tryMonitorHandler },
   listVendors: { method: 'get', path: '/vendors', handler: listVendorsHandler },
   listVendorComponents: { method: 'get', path: '/vendors/components', handler: listVendorComponentsHandler },

@@ -1,8 +1,11 @@
 import type { RequestHandler } from 'express';
 import { readFleet } from '../../models/fleet.ts';
+import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/retired-regions.ts';
 import { listProcesses, type NotedProcess } from '../../models/processes.ts';
 import type { Spread } from '../../core/bucket-quantile.ts';
+import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
+import { announceSchedule } from '../schedule-news.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
@@ -13,12 +16,45 @@ export function getFleetHandler({ database, readQueues, now }: ApiDependencies):
     const [{ agents, customersAgents }, processes, queues] = await Promise.all([readFleet(database), listProcesses(database, now()), readQueues()]);
     response.json({
       processes: processes.map(presentProcess),
-      agents: agents.map(({ lastSeenAt, offlineSince, ...agent }) => ({ ...agent, last_seen_at: lastSeenAt, offline_since: offlineSince })),
+      agents: agents.map(({ lastSeenAt, offlineSince, retiredAt, ...agent }) => ({ ...agent, last_seen_at: lastSeenAt, offline_since: offlineSince, retired_at: retiredAt })),
       customers_agents: customersAgents,
       queues: queues?.depths ?? null,
       oldest_results_seconds: queues === null || queues.oldestResultsAtMs === null ? null : Math.max(0, Math.round((now() - queues.oldestResultsAtMs) / 1000)),
     } satisfies Schemas['Fleet']);
   };
+}
+
+/** Monitors that leave a region within one request. */
+const MOVED_AT_ONCE = 1000;
+
+/** `POST /fleet/retirements`: the plan, and with `confirmed` what it says. */
+export function retireRegionHandler(dependencies: ApiDependencies): RequestHandler {
+  const { database, now, makeId } = dependencies;
+  return async (request, response) => {
+    const { region, move_to: moveTo = null, confirmed = false } = request.body as Schemas['RetirementCreate'];
+    const retirement = { region, moveTo, nowMs: now() };
+    const plan = granted(await planRetirement(database, retirement), retirement);
+    const done = confirmed ? granted(await retireRegion(database, { ...retirement, newId: makeId, limit: MOVED_AT_ONCE }), retirement) : null;
+    if (done !== null) announceSchedule(dependencies, done.schedule);
+    const { monitors, onlySource, moved, quorumLowered } = plan;
+    response.json({
+      region,
+      move_to: moveTo,
+      monitors,
+      only_source: onlySource,
+      moved,
+      down_min_sources_lowered: quorumLowered,
+      retired: done !== null,
+      left: done?.left ?? monitors,
+    } satisfies Schemas['Retirement']);
+  };
+}
+
+function granted<Result extends object>(outcome: Result | RetirementObstacle, { region, moveTo }: { region: string; moveTo: string | null }): Result {
+  if (typeof outcome !== 'string') return outcome;
+  if (outcome === 'no such region') throw badRequest(`region must be that of a shared agent, got ${JSON.stringify(region)}`);
+  if (outcome === 'no such target') throw badRequest(`move_to must be another region of a shared agent that is not given up, got ${JSON.stringify(moveTo)}`);
+  throw conflict(`some monitors are watched from ${region} alone, and there is no other region that they could go to: start a check process of one first`);
 }
 
 function presentProcess({ kind, version, host, pid, figures, startedAt, seenAt }: NotedProcess): Schemas['FleetProcess'] {

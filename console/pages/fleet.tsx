@@ -1,7 +1,8 @@
+import { useSignal } from '@preact/signals';
 import { api, type Schemas } from '../client/api.ts';
 import { usePoll } from '../client/reload.ts';
 import { signedIn } from '../client/session-state.ts';
-import { ButtonLink } from '../parts/button.tsx';
+import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';
@@ -9,6 +10,7 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Badge } from '../parts/badge.tsx';
 import { Moment, Since } from '../parts/time.tsx';
 import { FleetFigures } from './fleet/figures.tsx';
+import { GiveUp } from './fleet/give-up.tsx';
 import { isLate, SpreadCell } from './fleet/spread.tsx';
 
 type Fleet = Schemas['Fleet'];
@@ -29,13 +31,18 @@ const PROCESSES: readonly Column<Process>[] = [
   { head: 'Seen', cell: ({ seen_at: at }) => <Moment at={at} />, align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
 ];
 
-const AGENTS: readonly Column<Agent>[] = [
+const columnsOfAgents = (giveUp: (region: string) => void): readonly Column<Agent>[] => [
   { head: 'Agent', cell: ({ name }) => <span class="break-words font-medium">{name}</span> },
   { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
   { head: 'Region', cell: ({ region }) => region, wideOnly: true },
   { head: 'Version', cell: ({ version }) => version ?? 'not told', wideOnly: true, class: 'text-soft' },
   { head: 'Monitors', cell: ({ monitors }) => monitors.toLocaleString(), align: 'right' },
   { head: 'Last seen', cell: ({ last_seen_at: at }) => (at === null ? 'never' : <Moment at={at} />), align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft' },
+  {
+    head: 'Action',
+    cell: ({ region, retired_at: retiredAt, monitors }) => (retiredAt === null || monitors > 0) && <Button size="small" tone="danger" aria-label={`Give up ${region}`} onClick={() => giveUp(region)} class="-my-1.5">Give up</Button>,
+    align: 'right',
+  },
 ];
 
 const QUEUES: readonly Column<Queue>[] = [
@@ -64,6 +71,7 @@ export function FleetPage() {
 function Shown() {
   const load = useLoad((signal) => api.get('/fleet', { signal }), []);
   usePoll(load, true, POLL_MS);
+  const givenUp = useSignal<string | null>(null);
   return (
     <Loaded load={load}>
       {(fleet) => (
@@ -73,8 +81,16 @@ function Shown() {
             <Table caption="Processes" columns={PROCESSES} rows={fleet.processes.toSorted(byLateness)} keyOf={({ host, pid, started_at: at }) => `${host} ${pid} ${at}`} />
           </Section>
           <Section title="Shared agents">
-            {fleet.agents.length === 0 ? <p class="text-sm text-soft">None is set up.</p> : <Table caption="Shared agents" columns={AGENTS} rows={fleet.agents} keyOf={({ id }) => id} />}
+            {fleet.agents.length === 0 ? <p class="text-sm text-soft">None is set up.</p> : <Table caption="Shared agents" columns={columnsOfAgents((region) => (givenUp.value = region))} rows={fleet.agents} keyOf={({ id }) => id} />}
           </Section>
+          {givenUp.value !== null && (
+            <GiveUp
+              region={givenUp.value}
+              others={fleet.agents.flatMap(({ region, retired_at: retiredAt }) => (retiredAt === null && region !== givenUp.value ? [region] : []))}
+              onDone={() => void load.reload()}
+              onClose={() => (givenUp.value = null)}
+            />
+          )}
           <Section title="Queues">
             {fleet.queues === null ? <p role="alert" class="rounded-md bg-down-tint px-3 py-2 text-sm text-down">Redis does not answer: nothing is checked or delivered until it does.</p> : <Table caption="Queues" columns={QUEUES} rows={fleet.queues} keyOf={({ name }) => name} />}
           </Section>
@@ -89,7 +105,8 @@ function byLateness(a: Process, b: Process): number {
   return Number(isLate(b.lateness, 'lateness') || isLate(b.evaluation_lag, 'lag')) - Number(isLate(a.lateness, 'lateness') || isLate(a.evaluation_lag, 'lag')) || a.kind.localeCompare(b.kind) || a.host.localeCompare(b.host) || a.pid - b.pid;
 }
 
-function AgentState({ agent: { offline_since: since, last_seen_at: seenAt } }: { agent: Agent }) {
+function AgentState({ agent: { offline_since: since, last_seen_at: seenAt, retired_at: retiredAt } }: { agent: Agent }) {
+  if (retiredAt !== null) return <Badge>Given up</Badge>;
   if (since !== null) return <span class="inline-flex flex-wrap items-center gap-x-2"><Badge tone="bad">Offline</Badge> <span class="text-xs text-soft">for <Since at={since} /></span></span>;
   return seenAt === null ? <Badge tone="warning">Never seen</Badge> : <Badge tone="good">Online</Badge>;
 }

@@ -32,6 +32,7 @@ const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
   updateChannel: () => ({ name: 'Renamed', all_monitors: false, monitor_ids: [] }),
   updateMember: () => ({ role: 'viewer' }),
   replayDeliveries: () => ({ since: 0 }),
+  retireRegion: () => ({ region: 'hanoi' }),
   signIn: ({ person, password }) => ({ email: person.email, password }),
   updateUser: () => ({ name: 'Ada Lovelace', theme: 'dark' }),
   changePassword: ({ password }) => ({ current: password, new: NEW_PASSWORD }),
@@ -44,6 +45,7 @@ const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
 
 /** What has to be so before an operation changes anything. */
 const BEFORE: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
+  retireRegion: ({ api, person }) => api.database.pool.query('UPDATE users SET is_operator = true WHERE id = $1', [person.user.id]),
   redeliver: ({ api, ids }) => api.database.pool.query(`UPDATE deliveries SET outcome = 'failed', finished_at = 1 WHERE id = $1`, [ids.delivery[0]]),
   endSession: async (stage) => (stage.ids.session = [await addSecondSession(stage)]),
   acceptInvitation: ({ api, account, person, invitation }) =>

@@ -93,7 +93,7 @@ export const WALK: Record<PageName, WalkedPage> = {
       { path: '/settings/audit-log', shows: /for 400 days/ },
     ],
   },
-  fleet: { places: () => [{ path: '/fleet', shows: 'evaluate' }] },
+  fleet: { places: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Give up /, by: button(/^Give up/) }] }] },
   docs: { places: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
   signIn: { isOpen: true, places: () => [{ path: '/sign-in', shows: 'Password' }] },
   invitation: { isOpen: true, places: () => [{ path: '/invitations/nobody-has-this-one', shows: 'This invitation is over' }] },

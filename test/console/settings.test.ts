@@ -178,6 +178,29 @@ test.serial('a report is found in the list, shows its days, and is there to prin
   t.deepEqual(complaints, []);
 });
 
+test.serial('an operator reads what giving a region up does to its monitors, chooses where they go, and gives it up', async (t) => {
+  const { browser, service, person, databaseUrl } = t.context;
+  await withClient(databaseUrl, (client) =>
+    client.query(`INSERT INTO agents (id, kind, name, region, last_seen_at, created_at) SELECT 'agt_' || region, 'first_party', region, region, extract(epoch FROM now())::bigint, 1 FROM unnest(ARRAY['tokyo', 'paris']) AS region`));
+  const { json } = await service.call('POST', '/monitors', { name: 'Far away', agent_sources: ['agt_tokyo'] });
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/fleet');
+  await signIn(page, person);
+  const row = page.getByRole('row').filter({ hasText: 'tokyo' });
+  await row.getByRole('button', { name: 'Give up tokyo' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Give up tokyo?' });
+  await dialog.getByText('1 monitor is watched from tokyo, 1 of them from nowhere else.').waitFor();
+  await dialog.getByLabel('Instead of it').selectOption('paris');
+  await dialog.getByText('1 monitor is moved to another region').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual((await service.call('GET', `/monitors/${String(json['id'])}`)).json['agent_sources'], ['agt_tokyo'], 'a plan does nothing');
+  await dialog.getByRole('button', { name: 'Give up' }).click();
+  await row.getByText('Given up').waitFor();
+  t.deepEqual((await service.call('GET', `/monitors/${String(json['id'])}`)).json['agent_sources'], ['agt_paris']);
+  t.is(await row.getByRole('button').count(), 0);
+  t.deepEqual(complaints, []);
+});
+
 test.serial('what operators and owners see fits a phone and keeps nobody out', async (t) => {
   const { browser, service, person } = t.context;
   const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });

@@ -1,0 +1,68 @@
+import { useSignal } from '@preact/signals';
+import { api, type Schemas } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { SelectField } from '../../parts/field.tsx';
+import { FormDialog } from '../../parts/form-dialog.tsx';
+import { Loaded, useLoad } from '../../parts/load.tsx';
+import { useTask } from '../../parts/task.ts';
+import { toast } from '../../parts/toast.tsx';
+
+type Plan = Schemas['Retirement'];
+
+/** What stands for no region in a list of them. */
+const NO_ONE = '';
+
+type GiveUpProps = { region: string; others: readonly string[]; onDone: () => void; onClose: () => void };
+
+/** Says what giving up a region does to its monitors, and does it once that is confirmed. */
+export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
+  const target = useSignal(NO_ONE);
+  const moveTo = target.value === NO_ONE ? null : target.value;
+  const plan = useLoad((signal) => api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: false }, signal }), [region, moveTo]);
+  const task = useTask();
+  const giveUp = () =>
+    task.run(async () => {
+      // A thousand monitors at a time. Where they do not become fewer somebody puts them back.
+      let left = Number.POSITIVE_INFINITY;
+      for (let before = left; left > 0; before = left) {
+        ({ left } = await api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: true } }));
+        if (left >= before) break;
+      }
+      if (left > 0) toast(`${left.toLocaleString()} monitors are watched from ${region} still: give it up once more`, 'bad');
+      else toast(`${region} is given up`);
+      onDone();
+      onClose();
+    });
+  const { rest } = problemsByField(task.error.value, []);
+  return (
+    <FormDialog title={`Give up ${region}?`} action="Give up" tone="danger" isBusy={task.isBusy.value} canSubmit={plan.value.value !== null} error={rest} onSubmit={() => void giveUp()} onClose={onClose}>
+      <SelectField
+        label="Instead of it"
+        hint="What its monitors get for it."
+        value={target.value}
+        options={[{ value: NO_ONE, label: 'Another region only where there is no other yet' }, ...others.map((other) => ({ value: other, label: other }))]}
+        onValue={(value) => (target.value = value)}
+      />
+      <Loaded load={plan} height="h-24">
+        {(known) => <Meaning plan={known} />}
+      </Loaded>
+    </FormDialog>
+  );
+}
+
+function Meaning({ plan: { region, monitors, only_source: onlySource, moved, down_min_sources_lowered: lowered } }: { plan: Plan }) {
+  return (
+    <div class="text-sm">
+      <ul class="list-disc pl-5">
+        <li>{`${count(monitors)} watched from ${region}, ${onlySource.toLocaleString()} of them from nowhere else.`}</li>
+        <li>{`${count(moved)} moved to another region, ${(monitors - moved).toLocaleString()} left to those that they have.`}</li>
+        <li>{`${count(lowered)} down with the word of fewer regions than before.`}</li>
+      </ul>
+      <p class="mt-2">Nobody can choose the region any more. Its results stay. The command line can take this back, but its monitors do not return by themselves.</p>
+    </div>
+  );
+}
+
+function count(monitors: number): string {
+  return monitors === 1 ? '1 monitor is' : `${monitors.toLocaleString()} monitors are`;
+}
