@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 edd14eed8589ff76ab70560840198d3a6678f23983d3b29856ac0cc7aa2512c4
+// openapi.yaml sha256 c72ebe70ecc2ff336f12d86caf0631de60afbcc6180e4b3c19eb3a16f241557c
 
 export type paths = {
     "/monitors": {
@@ -41,9 +41,9 @@ export type paths = {
         /**
          * Read one monitor
          * @description The monitor with `check_spec` and `agent_sources`. Secret values are left out: names of secret headers, the kind of credentials and flags remain.
-         *     The `check_spec` can be sent back in a PATCH as it is; its read-only parts are ignored there, and credentials, a secret body and a secret payload
-         *     stay. To keep the secret headers, too, add `preserveSecretHeaders`: without it they are cleared. Secrets are kept only while scheme, host and port of the
-         *     target (and a `Host` header, where one is sent) stay; otherwise a 400 asks for them again.
+         *     The `check_spec` can be sent back in a PATCH; its read-only parts are ignored there, and credentials stay. To keep the other secrets too add
+         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared. Where a body or payload is secret, the flag that
+         *     says so (`bodySecret`, `payloadSecret`) goes back with `preserveBody` or `preservePayload`, or with a new text.
          *
          */
         get: operations["getMonitor"];
@@ -318,12 +318,35 @@ export type paths = {
         /**
          * How the installation is doing
          * @description An extension, for operators of the installation (users marked so; others get a 403): its processes, shared agents and queues. Nothing in it is of any account.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["getFleet"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/fleet/retirements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give up the region of a shared agent
+         * @description An extension, for operators of the installation. Without `confirmed` it answers what giving the region up would do, and does nothing. With it nobody can
+         *     choose the region any more, and up to 1,000 of its monitors leave it: those that have other agents lose this one, the others get the region `move_to`, or
+         *     one that is alive. With `move_to` all of them get that. `left` says how many are to leave yet: send it again until there are none. Each is recorded in its
+         *     account's audit log as changed by the operator. Where monitors have nowhere to go it is a 409. `spotcheck agent restore` takes it back.
+         *
+         */
+        post: operations["retireRegion"];
         delete?: never;
         options?: never;
         head?: never;
@@ -343,10 +366,8 @@ export type paths = {
          * Try a monitor before it is saved
          * @description An extension. Probes once what a creation with `monitor` would watch, or, with `monitor_id`, what a PATCH with `monitor` would make of that monitor (without
          *     `monitor`: the monitor as it is), and answers what was seen. `monitor` is read as a creation or a PATCH is, with the same 400s; only its name may be
-         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own, and a 400 where
-         *     stored secrets would go to one that the monitor does not have), for domain, dns and vendor the
-         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each account,
-         *     reads of status pages that are not in the catalogue included. Needs the `write` scope.
+         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own), for domain, dns and vendor the
+         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each person or token. Needs the `write` scope.
          *
          */
         post: operations["tryMonitor"];
@@ -387,7 +408,7 @@ export type paths = {
          * List what a vendor's status page lists
          * @description An extension. What a vendor monitor with this `target` could watch, each with its present state. The page is read by a worker, 8 seconds at most, unless it
          *     was within the last minute. A page that cannot be read, or is none, is no error: `failure` says why, and there are no components. AWS lists only what is in trouble, Azure
-         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each account, previews included.
+         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each person or token.
          *
          */
         get: operations["listVendorComponents"];
@@ -568,8 +589,7 @@ export type paths = {
         /**
          * List the times in which the service itself stood still
          * @description An extension. Stretches in which what tells our duties when (`clock`; also the whole service being stopped), our checks, or deciding what they said
-         *     stood still, newest first; without `limit` the newest 500. They are the same for every account, and count as unknown in everyone's uptime; but for
-         *     `overload`, when there were more checks than our agents could run, which counts for the monitors alone that were not checked in time.
+         *     stood still, newest first; without `limit` the newest 500. They are the same for every account, and count as unknown in everyone's uptime.
          *
          */
         get: operations["listServiceGaps"];
@@ -808,7 +828,6 @@ export type paths = {
         /**
          * Make an agent of one's own
          * @description An extension. The answer shows its token and the command that starts it, and nothing shows them again. For people: a new agent can be given secrets to check with. At the limit of the plan it is a 400.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createAgent"];
@@ -859,7 +878,6 @@ export type paths = {
         /**
          * Give an agent a new token
          * @description An extension. The old one ends at once, and the key that secrets were sealed to is forgotten: the next one that the agent shows counts. Brings an agent back that was revoked. A shared agent's cannot be changed: 403. Takes no body.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["rotateAgentToken"];
@@ -926,7 +944,6 @@ export type paths = {
         /**
          * Read who is signed in
          * @description An extension. The same as signing in answers: what a page needs after it was loaded anew.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["getSession"];
@@ -936,15 +953,13 @@ export type paths = {
          * @description An extension. Sets the cookie of a new session, and ends the one that the request came with. Needs no token, and no `X-CSRF-Token`; a page of another
          *     origin cannot call it. Which of address and password was wrong is not said. Where the second factor is on and `code` is missing it answers
          *     401 with `code_required`: ask for a code of the app, or a recovery code, and send all three. 10 failures for one account, or 30 from one
-         *     network (an IPv4 address or an IPv6 /64), within 15 minutes: 429 with `Retry-After`, whatever is sent. A browser, or else a network, that
-         *     signed in to the account before has 10 of its own; a second cookie tells browsers.
+         *     address, within 15 minutes: 429 with `Retry-After`, whatever is sent.
          *
          */
         post: operations["signIn"];
         /**
          * Sign out
          * @description An extension. Ends this session and takes the cookie away.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["signOut"];
@@ -963,7 +978,6 @@ export type paths = {
         /**
          * List my sessions
          * @description An extension. Where the person is signed in, newest first.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listSessions"];
@@ -991,7 +1005,6 @@ export type paths = {
         /**
          * End one of my sessions
          * @description An extension. Whoever is signed in there has to sign in again. Of the session of this request it is the same as signing out.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["endSession"];
@@ -1012,7 +1025,6 @@ export type paths = {
         /**
          * End all my other sessions
          * @description An extension. Signs the person out everywhere but here. Takes no body.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["endOtherSessions"];
@@ -1038,7 +1050,6 @@ export type paths = {
         /**
          * Change my name or theme
          * @description An extension. Fields that are left out stay.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         patch: operations["updateUser"];
@@ -1056,7 +1067,6 @@ export type paths = {
         /**
          * Change my password
          * @description An extension. Ends all other sessions of the person. A wrong `current` is a 400, and counts like a failure to sign in.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["changePassword"];
@@ -1079,7 +1089,6 @@ export type paths = {
          * Begin with a second factor
          * @description An extension. Makes a secret for an authenticator app (RFC 6238: SHA-1, 6 digits, 30 seconds). It counts from its first code on (confirmTotp);
          *     asked for again before that, it is another one. 409 where the second factor is on already. A wrong password is a 400, and counts like a failure to sign in.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["startTotp"];
@@ -1087,7 +1096,6 @@ export type paths = {
          * Turn the second factor off
          * @description An extension. Takes the password, and a code of the app or a recovery code; a wrong one is a 400, and counts like a failure to sign in. Ends all other
          *     sessions of the person. 409 where it is not on.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["removeTotp"];
@@ -1109,7 +1117,6 @@ export type paths = {
          * Turn the second factor on
          * @description An extension. Takes the first code of the app, and gives ten recovery codes, each good for one time in place of a code; they are shown now and never again.
          *     Ends all other sessions of the person. A wrong code is a 400, and counts like a failure to sign in. 409 where it was not begun, or is on already.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["confirmTotp"];
@@ -1132,7 +1139,6 @@ export type paths = {
          * Make new recovery codes
          * @description An extension. The old ones are good for nothing from then on; the new ones are shown now and never again. Takes the password, and a code of the app or an
          *     old recovery code, as removeTotp does. 409 where the second factor is not on.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["renewRecoveryCodes"];
@@ -1152,7 +1158,6 @@ export type paths = {
         /**
          * List the members
          * @description An extension. Everybody who can sign in to the account, in order of arrival. For every member: who may change something can be asked.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listMembers"];
@@ -1180,7 +1185,6 @@ export type paths = {
         /**
          * Remove a member, or leave
          * @description An extension. Owners can remove anybody, and everybody can leave. It ends the sessions of the member, and the open invitations that they made. API tokens stay, whoever made them. The last owner cannot go: 409.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["removeMember"];
@@ -1189,7 +1193,6 @@ export type paths = {
         /**
          * Change the role of a member
          * @description An extension. Ends the sessions of the member, but the one of the request. A member who was an owner takes the open invitations that they made along. The last owner stays one: 409.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         patch: operations["updateMember"];
@@ -1205,7 +1208,6 @@ export type paths = {
         /**
          * List the invitations
          * @description An extension. Those that nobody has taken up, in order of creation, without their links; also those that are past, for 30 days.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listInvitations"];
@@ -1213,7 +1215,6 @@ export type paths = {
         /**
          * Invite somebody
          * @description An extension. Shows the link, and nothing shows it again: send it yourself, no mail is sent. It is good once, within 7 days, and for whoever has it. An older one for the same address ends. 409 for who is a member already, and beside 100 others that are open.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createInvitation"];
@@ -1241,7 +1242,6 @@ export type paths = {
         /**
          * Take an invitation back
          * @description An extension. Its link is good for nothing from then on.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["deleteInvitation"];
@@ -1281,7 +1281,6 @@ export type paths = {
         /**
          * List the API tokens
          * @description An extension. In order of creation, without their values: those that are good, and those that ended within the last 30 days.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listTokens"];
@@ -1289,7 +1288,6 @@ export type paths = {
         /**
          * Make an API token
          * @description An extension. The answer shows the token, and nothing shows it again. As many as the plan allows can be good at a time; one more is a 400.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createToken"];
@@ -1315,7 +1313,6 @@ export type paths = {
         /**
          * Revoke an API token
          * @description An extension. It is good for nothing from then on. One that was revoked or has expired is a 404.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["revokeToken"];
@@ -1355,10 +1352,9 @@ export type paths = {
         /**
          * List who changed what
          * @description An extension. Newest first; without `limit` the newest 100. Every change of the account leaves one entry, written together with the change: through
-         *     this API by people and tokens, at the command line and the queue board by the operator, and what the service does by itself, such as disabling a channel whose chat sent
+         *     this API by people and tokens, at the command line by the operator, and what the service does by itself, such as disabling a channel whose chat sent
          *     `/stop`. What was refused or changed nothing leaves none, but one: sign-ins that are refused because of too many wrong passwords. Secrets are told
          *     as `changed` alone. Names are as they were then. Entries are kept for 400 days. For owners: the log tells addresses, and who signed in when.
-         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listAuditLog"];
@@ -1402,24 +1398,18 @@ export type paths = {
         };
         /**
          * Report in
-         * @description The job ran. A ping is answered once it is stored; the same one again within 200 ms counts as one.
+         * @description The job ran. HEAD does the same. A ping is answered once it is stored; the same one again within 200 ms counts as one.
          */
         get: operations["pingHeartbeat"];
         put?: never;
         /**
          * Report in, with output
-         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type, and its first line alone once there were 64 KiB within an hour; a longer
-         *     one is no error. Of pings that come far more often than the interval asks for, not each is kept; all count.
-         *
+         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type; a longer one is no error.
          */
         post: operations["pingHeartbeatWithBody"];
         delete?: never;
         options?: never;
-        /**
-         * Report in, without an answer's body
-         * @description The same as GET.
-         */
-        head: operations["pingHeartbeatByHead"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -1433,25 +1423,18 @@ export type paths = {
             };
             cookie?: never;
         };
-        /**
-         * Report the start of a job, without output
-         * @description The same as POST.
-         */
-        get: operations["pingHeartbeatStartByGet"];
+        get?: never;
         put?: never;
         /**
          * Report the start of a job
          * @description A sign of life that leaves the status as it is. Without an end within `maxDurationSeconds` the monitor goes down. The end that follows measures the run.
+         *     GET and HEAD do the same.
          *
          */
         post: operations["pingHeartbeatStart"];
         delete?: never;
         options?: never;
-        /**
-         * Report the start of a job, without an answer's body
-         * @description The same as POST.
-         */
-        head: operations["pingHeartbeatStartByHead"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -1465,24 +1448,16 @@ export type paths = {
             };
             cookie?: never;
         };
-        /**
-         * Report a failed job, without output
-         * @description The same as POST.
-         */
-        get: operations["pingHeartbeatFailByGet"];
+        get?: never;
         put?: never;
         /**
          * Report a failed job
-         * @description The monitor goes down; with `failEnabled` false this is a 400.
+         * @description The monitor goes down; with `failEnabled` false this is a 400. GET and HEAD do the same.
          */
         post: operations["pingHeartbeatFail"];
         delete?: never;
         options?: never;
-        /**
-         * Report a failed job, without an answer's body
-         * @description The same as POST.
-         */
-        head: operations["pingHeartbeatFailByHead"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -1498,24 +1473,16 @@ export type paths = {
             };
             cookie?: never;
         };
-        /**
-         * Report a job's exit status, without output
-         * @description The same as POST.
-         */
-        get: operations["pingHeartbeatExitStatusByGet"];
+        get?: never;
         put?: never;
         /**
          * Report a job's exit status
-         * @description 0 counts as a ping, anything else as a failure, which with `failEnabled` false is a 400.
+         * @description 0 counts as a ping, anything else as a failure, which with `failEnabled` false is a 400. GET and HEAD do the same.
          */
         post: operations["pingHeartbeatExitStatus"];
         delete?: never;
         options?: never;
-        /**
-         * Report a job's exit status, without an answer's body
-         * @description The same as POST.
-         */
-        head: operations["pingHeartbeatExitStatusByHead"];
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -1557,27 +1524,6 @@ export type paths = {
          *
          */
         post: operations["agentIngest"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/agent/v1/discoveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Upload what was found in the network
-         * @description An extension, for agents of other makes, which may use `/agent/v1/discovery` as well: any JSON of up to 1 MiB is answered 204, and nothing of it is kept.
-         *
-         */
-        post: operations["agentDiscoveries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1793,6 +1739,7 @@ export type components = {
                 version: string | null;
                 last_seen_at: components["schemas"]["NullableUnixSeconds"];
                 offline_since: components["schemas"]["NullableUnixSeconds"];
+                retired_at: components["schemas"]["NullableUnixSeconds"];
                 monitors: number;
             }[];
             customers_agents: {
@@ -1854,6 +1801,34 @@ export type components = {
             name: string;
             /** @enum {string} */
             state: "operational" | "maintenance" | "degraded" | "partial" | "major";
+        };
+        RetirementCreate: {
+            /** @description Of a shared agent. */
+            region: string;
+            /** @description The region that its monitors get for it; null or left out = those that have no other get one that is alive. */
+            move_to?: string | null;
+            /**
+             * @description Do it.
+             * @default false
+             */
+            confirmed?: boolean;
+        };
+        /** @description An extension. */
+        Retirement: {
+            region: string;
+            move_to: string | null;
+            /** @description Those that it watched when this was asked. */
+            monitors: number;
+            /** @description Those of them that no other agent watches. */
+            only_source: number;
+            /** @description Those that get another region for it. */
+            moved: number;
+            /** @description Those whose `down_min_sources` falls to the agents left. */
+            down_min_sources_lowered: number;
+            /** @description Whether it was done. */
+            retired: boolean;
+            /** @description Monitors that are to leave it yet. */
+            left: number;
         };
         /** @description An extension. */
         Trial: {
@@ -2024,8 +1999,8 @@ export type components = {
         };
         /** @description Other fields are ignored. */
         AgentPull: {
-            /** @description What the agent can measure, such as `http`, `cert`, `tcp`, `icmp`, `udp`; others are ignored. Without any it gets no work. */
-            capabilities?: string[] | null;
+            /** @description What the agent can measure, such as `http`, `cert`, `tcp`, `icmp`, `udp`. Without any it gets no work. */
+            capabilities?: string[];
             /** @description Cut to 64 characters. */
             version?: string | null;
             /** @description Cut to 64 characters. */
@@ -2084,17 +2059,15 @@ export type components = {
             /** @description The cause in a sentence for people. Cut to 500 characters. */
             reason?: string | null;
             latencyMs?: number | null;
-            /** @description From 100 to 999; 0 is as good as null. */
+            /** @description From 100 to 599; 0 is as good as null. */
             httpStatus?: number | null;
             /** @description Works, but not well. Only with `ok`. */
             degraded?: boolean | null;
             /** @description The start of the probe, Unix seconds with decimals: the identity of the result. */
             ts: number;
-            /** @description Of it `notAfter` is used, the end of the certificate that was seen, or `daysRemaining`; `timing` (`dnsMs`, `connectMs`, `tlsMs`, `firstByteMs` or
-             *     `waitMs`, `downloadMs`) and `answer` are kept with failures, and left out where they are of another form. There may be more.
-             *      */
+            /** @description Of it `notAfter` is used, the end of the certificate that was seen; `daysRemaining`, `timing` and `ping` may be there. */
             detail?: {
-                /** @description Unix seconds or an ISO date; empty is as good as null. */
+                /** @description Unix seconds or an ISO date. */
                 notAfter?: number | string | null;
             } | null;
         };
@@ -2108,8 +2081,6 @@ export type components = {
                 future: number;
                 /** @description More than 24 hours old. */
                 tooOld: number;
-                /** @description More than the interval of their monitor, its rechecks and requested checks account for. */
-                tooMany: number;
             };
             /** @description Monitors that are worth another look before their next tick. A hint that may be ignored. */
             recheck: {
@@ -2130,7 +2101,6 @@ export type components = {
             down: number;
             monitors: components["schemas"]["Monitor"][];
         };
-        /** @description Blanks around it are dropped. */
         MonitorName: string;
         /** @description http: a URL with http or https. tcp and udp: `host:port`. icmp: a host. dns: a name or an address, or
          *     `dns://server[:port]/name` to ask that server. domain: a domain, or a name in one, but no public suffix such as `co.uk`. vendor: a vendor's id, such as `github`, or
@@ -2142,13 +2112,13 @@ export type components = {
         IntervalSeconds: number;
         /** @description Milliseconds, less than `interval_seconds` x 1000. When omitted at creation 10000 or half the interval, whichever is less. */
         TimeoutMs: number;
-        /** @description GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in any case. When omitted at creation GET for http monitors. Null is as good as omitted. */
-        MethodInput: string | null;
-        /** @description Codes that are good, `200`, `2xx` or a list like `200,301`. When omitted at creation `2xx` for http monitors. Null is as good as omitted. */
-        ExpectedStatus: string | null;
+        /** @description GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in any case. When omitted at creation GET for http monitors. */
+        MethodInput: string;
+        /** @description Codes that are good, `200`, `2xx` or a list like `200,301`. When omitted at creation `2xx` for http monitors. */
+        ExpectedStatus: string;
         /** @description Text that the first 1 MiB of the body must contain, case-sensitive. Empty or null clears it. */
         BodyMatch: string | null;
-        /** @description Whether redirects are followed; http monitors do unless told otherwise. Stored as 1 or 0, any other number as 1. */
+        /** @description Whether redirects are followed; http monitors do unless told otherwise. */
         FollowRedirects: boolean | number;
         Streak: number;
         /** @description From 1 to the number of the monitor's agents; only 1 for vendor, domain, dns and heartbeat monitors. Omitted or null, at creation and in a
@@ -2159,8 +2129,7 @@ export type components = {
         SlaTarget: number | null;
         /** @description Heartbeat only. Seconds that a ping may be late; when omitted at creation 60 or a fifth of the interval, whichever is more. */
         GraceSeconds: number;
-        /** @description Ids of the agents that probe (http, tcp, icmp and udp only). Omitted or `[]`, at creation: up to three shared agents; in a PATCH: those that are
-         *     stored stay.
+        /** @description Ids of the agents that probe (http, tcp, icmp and udp only). Omitted at creation, or `[]`: up to three shared agents.
          *      */
         AgentSources: string[];
         /** @description Domain: days of warning before the domain expires, 1 to 3650, 30 when omitted at creation. Http: 1 or more turns on the warning about domain and
@@ -2198,9 +2167,7 @@ export type components = {
             components?: components["schemas"]["Components"];
             dependencies?: components["schemas"]["Dependencies"];
         };
-        /** @description The fields of a creation. Those that only reads have (`id`, `status`, `enabled`, `state_since`, `created_at`, `updated_at`, `heartbeat_grace_seconds`,
-         *     `agent_sources_unable`) are a 400 `... is read-only`; all other fields of a read can be sent back as they are, those inside `check_spec` included.
-         *      */
+        /** @description The fields of a creation; read-only fields are refused. */
         MonitorPatch: {
             /** @description Accepted only when it is the monitor's type. */
             type?: components["schemas"]["MonitorType"];
@@ -2261,7 +2228,7 @@ export type components = {
             headers?: components["schemas"]["HeaderMap"];
             /** @description Headers whose values are stored encrypted. `{}` clears them. */
             secretHeaders?: components["schemas"]["HeaderMap"];
-            /** @description Keeps the stored secret headers while scheme, host and port of the target stay; those in `secretHeaders` are added or replaced. */
+            /** @description Keeps the stored secret headers; those in `secretHeaders` are added or replaced. */
             preserveSecretHeaders?: boolean;
             /** @description An extension. With `preserveSecretHeaders`, names of stored ones that are not kept, in any case; others are ignored. */
             removeSecretHeaders?: string[];
@@ -2270,11 +2237,10 @@ export type components = {
             auth?: components["schemas"]["AuthInput"];
             /** @description The request body. */
             body?: string;
-            /** @description Stores `body` encrypted; without `body`, the stored secret body is kept, as with `preserveBody`. */
+            /** @description Stores `body` encrypted. */
             bodySecret?: boolean;
-            /** @description With `bodySecret` true keeps the stored secret body while scheme, host and port of the target stay. */
+            /** @description With `bodySecret` true keeps the stored secret body. */
             preserveBody?: boolean;
-            /** @description Sent with a body, unless a `Content-Type` is among the headers. */
             contentType?: string;
         };
         Request: {
@@ -2293,8 +2259,7 @@ export type components = {
         };
         /** @enum {string} */
         AuthType: "bearer" | "basic";
-        /** @description Credentials: `token` for bearer, `username` and `password` for basic. `type` alone keeps what is stored
-         *     while scheme, host and port of the target stay.
+        /** @description Credentials: `token` for bearer, `username` and `password` for basic. `type` alone keeps what is stored.
          *      */
         AuthInput: {
             type: components["schemas"]["AuthType"];
@@ -2310,7 +2275,7 @@ export type components = {
         AssertionSource: "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
         /** @description `value` for every op except `exists`; `path` for json_body (`$.items[0].id`), `name` for header. `matches` is an RE2 search; a pattern of
          *     more than 10,000 characters with its repetitions (`{30}`), Unicode classes (`\pL`, 40) and wide ranges under `(?i)` written out is a 400, and so are patterns of more than 20,000 together. Values compare as
-         *     numbers, without loss, when both sides are decimal numbers (of numbers in JSON also with an exponent), otherwise as exact text.
+         *     numbers when both sides are decimal numbers, otherwise as exact text.
          *      */
         AssertionInput: {
             source: components["schemas"]["AssertionSource"];
@@ -2342,12 +2307,12 @@ export type components = {
             /** @description At most 65,507 bytes. Without one tcp sends nothing and udp an empty datagram. */
             payload?: string;
             payloadEncoding?: components["schemas"]["PayloadEncoding"];
-            /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Beside `payloadEncoding` hex and without `expectMode` regex, pairs of hexadecimal digits, compared with the bytes of the answer. Empty or left out, any udp reply and a tcp connection alone will do. */
+            /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Empty or left out, any udp reply and a tcp connection alone will do. */
             expect?: string;
             expectMode?: components["schemas"]["ExpectMode"];
-            /** @description Stores `payload` encrypted; without `payload`, the stored secret payload is kept, as with `preservePayload`. */
+            /** @description Stores `payload` encrypted. */
             payloadSecret?: boolean;
-            /** @description With `payloadSecret` true keeps the stored secret payload while host and port of the target stay. */
+            /** @description With `payloadSecret` true keeps the stored secret payload. */
             preservePayload?: boolean;
         };
         Transport: {
@@ -2359,7 +2324,7 @@ export type components = {
             payloadSecret?: boolean;
         };
         DomainSpec: {
-            /** @description Days of warning before a domain or certificate expires; of domain monitors at most 3650. */
+            /** @description Days of warning before a domain or certificate expires. */
             warnDays?: number;
         };
         PingSpec: {
@@ -2439,9 +2404,8 @@ export type components = {
         ChannelList: {
             channels: components["schemas"]["Channel"][];
         };
-        /** @description Blanks around it are dropped; where nothing is left, it is the default one, `Telegram`, `Slack` or `Webhook`. */
         ChannelName: string;
-        /** @description Your monitors; used when `all_monitors` is false. Other ids are left out, and reads show which are stored. */
+        /** @description Your monitors; used when `all_monitors` is false. */
         MonitorIds: string[];
         ChannelCreate: {
             /** @description telegram when omitted. */
@@ -2500,10 +2464,6 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
-            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
-             *     told of. The newest is sent. Absent where there were none.
-             *      */
-            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -2525,10 +2485,6 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
-            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
-             *     told of. The newest is sent. Absent where there were none.
-             *      */
-            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -2827,12 +2783,12 @@ export type components = {
          * @description What was done. The list grows with what can be done.
          * @enum {string}
          */
-        AuditAction: "monitor.created" | "monitor.changed" | "monitor.paused" | "monitor.resumed" | "monitor.deleted" | "monitor.check_requested" | "incident.acknowledged" | "incident.unacknowledged" | "incident.note_added" | "incident.note_deleted" | "channel.created" | "channel.changed" | "channel.deleted" | "channel.secret_rotated" | "channel.redelivered" | "channel.replayed" | "channel.connected" | "channel.disconnected" | "channel.disabled" | "agent.created" | "agent.token_rotated" | "agent.revoked" | "agent.deleted" | "token.created" | "token.revoked" | "member.created" | "member.changed" | "member.role_changed" | "member.removed" | "member.reset" | "member.signed_in" | "member.signed_out" | "member.session_ended" | "member.other_sessions_ended" | "member.sign_in_throttled" | "member.password_changed" | "member.second_factor_begun" | "member.second_factor_started" | "member.second_factor_stopped" | "member.recovery_codes_renewed" | "invitation.created" | "invitation.accepted" | "invitation.deleted" | "account.created" | "account.keys_rotated" | "queue.changed";
+        AuditAction: "monitor.created" | "monitor.changed" | "monitor.paused" | "monitor.resumed" | "monitor.deleted" | "monitor.check_requested" | "incident.acknowledged" | "incident.unacknowledged" | "incident.note_added" | "incident.note_deleted" | "channel.created" | "channel.changed" | "channel.deleted" | "channel.secret_rotated" | "channel.redelivered" | "channel.replayed" | "channel.connected" | "channel.disconnected" | "channel.disabled" | "agent.created" | "agent.token_rotated" | "agent.revoked" | "agent.deleted" | "token.created" | "token.revoked" | "member.created" | "member.changed" | "member.role_changed" | "member.removed" | "member.reset" | "member.signed_in" | "member.signed_out" | "member.session_ended" | "member.other_sessions_ended" | "member.sign_in_throttled" | "member.password_changed" | "member.second_factor_begun" | "member.second_factor_started" | "member.second_factor_stopped" | "member.recovery_codes_renewed" | "invitation.created" | "invitation.accepted" | "invitation.deleted" | "account.created" | "account.keys_rotated";
         /**
          * @description What it was done to.
          * @enum {string}
          */
-        AuditObjectKind: "monitor" | "incident" | "channel" | "agent" | "token" | "member" | "invitation" | "account" | "queue";
+        AuditObjectKind: "monitor" | "incident" | "channel" | "agent" | "token" | "member" | "invitation" | "account";
         AuditActor: {
             /**
              * @description A person, an API token, the operator at the command line, or what nobody in the account did: the service itself, or a chat of Slack or Telegram.
@@ -3074,16 +3030,14 @@ export type components = {
             created_at: components["schemas"]["UnixSeconds"];
         };
         IncidentNoteCreate: {
-            /** @description Blanks around it are dropped; one of blanks alone, or of characters that nobody can see, is a 400. */
             text: string;
         };
         Acknowledgement: {
-            /** @description Blanks around it are dropped; one of blanks alone, or of characters that nobody can see, is a 400. */
             note?: string;
         };
         RecordedGap: {
             /** @enum {string} */
-            kind: "clock" | "checks" | "evaluation" | "overload";
+            kind: "clock" | "checks" | "evaluation";
             started_at: components["schemas"]["UnixSeconds"];
             /** @description Null while it lasts. */
             ended_at: components["schemas"]["NullableUnixSeconds"];
@@ -3216,7 +3170,7 @@ export type components = {
              * @description What of the service stood still.
              * @enum {string}
              */
-            kind: "clock" | "checks" | "evaluation" | "overload";
+            kind: "clock" | "checks" | "evaluation";
             from: components["schemas"]["UnixSeconds"];
             to: components["schemas"]["UnixSeconds"];
         };
@@ -3659,19 +3613,6 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The heartbeat reports more changes than are kept, so that the ping counts as a sign of life alone; or too many pings with tokens that no heartbeat has came
-         *     from this address.
-         *      */
-        TooManyPings: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
-                "Retry-After": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
         /** @description The request is not valid; the text names each wrong field, what was expected and what came. Nothing was changed. */
         BadRequest: {
             headers: {
@@ -3743,16 +3684,6 @@ export type components = {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 Allow: components["headers"]["Allow"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The request line and the headers have more than 16 KiB together. The connection is closed. */
-        HeadersTooLong: {
-            headers: {
-                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -3925,11 +3856,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3963,11 +3890,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3988,11 +3913,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4014,11 +3935,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4056,11 +3973,9 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4082,11 +3997,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4120,12 +4031,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4147,11 +4054,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4185,11 +4088,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4236,11 +4135,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4284,11 +4179,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4324,11 +4215,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4361,11 +4248,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4394,11 +4277,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4430,11 +4309,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4464,11 +4339,44 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retireRegion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetirementCreate"];
+            };
+        };
+        responses: {
+            /** @description What it does, or would do. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Retirement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4502,12 +4410,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4536,11 +4442,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4572,11 +4474,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4605,11 +4503,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4641,11 +4535,7 @@ export interface operations {
             200: components["responses"]["IncidentList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4678,11 +4568,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4708,12 +4594,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4735,11 +4619,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4777,12 +4657,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4806,11 +4684,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4849,11 +4723,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4890,11 +4760,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4928,11 +4794,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4965,11 +4829,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4991,11 +4851,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5021,11 +4877,9 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5068,11 +4922,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5110,12 +4960,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5149,12 +4997,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5188,11 +5032,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5225,11 +5065,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5263,12 +5099,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5307,11 +5139,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5345,11 +5173,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5382,11 +5208,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5408,11 +5230,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5446,11 +5264,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5487,11 +5301,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5529,11 +5339,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5563,11 +5369,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5602,11 +5404,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["SignInRefused"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5624,11 +5424,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5658,11 +5454,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5684,11 +5476,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5718,11 +5506,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5756,11 +5540,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5794,11 +5576,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5832,12 +5612,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5871,12 +5649,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5910,12 +5686,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5949,12 +5723,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5984,11 +5756,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6010,12 +5778,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6053,12 +5817,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6088,11 +5850,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6126,12 +5884,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6163,11 +5919,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6189,11 +5941,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6228,12 +5976,10 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6263,11 +6009,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6301,11 +6043,9 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6327,11 +6067,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6360,11 +6096,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6412,11 +6144,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6444,7 +6172,6 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
         };
     };
@@ -6463,8 +6190,6 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6484,50 +6209,6 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    pingHeartbeatByHead: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The monitor's `check_spec.heartbeat.token`. */
-                token: components["parameters"]["HeartbeatToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Pong"];
-            404: components["responses"]["UnknownHeartbeat"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    pingHeartbeatStartByGet: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The monitor's `check_spec.heartbeat.token`. */
-                token: components["parameters"]["HeartbeatToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Pong"];
-            404: components["responses"]["UnknownHeartbeat"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6547,51 +6228,6 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    pingHeartbeatStartByHead: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The monitor's `check_spec.heartbeat.token`. */
-                token: components["parameters"]["HeartbeatToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Pong"];
-            404: components["responses"]["UnknownHeartbeat"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    pingHeartbeatFailByGet: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The monitor's `check_spec.heartbeat.token`. */
-                token: components["parameters"]["HeartbeatToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Pong"];
-            400: components["responses"]["FailureRefused"];
-            404: components["responses"]["UnknownHeartbeat"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6612,54 +6248,6 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    pingHeartbeatFailByHead: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The monitor's `check_spec.heartbeat.token`. */
-                token: components["parameters"]["HeartbeatToken"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Pong"];
-            400: components["responses"]["FailureRefused"];
-            404: components["responses"]["UnknownHeartbeat"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    pingHeartbeatExitStatusByGet: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The monitor's `check_spec.heartbeat.token`. */
-                token: components["parameters"]["HeartbeatToken"];
-                /** @description The job's exit status; 0 is a success. Another number is a 404. */
-                exit_status: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Pong"];
-            400: components["responses"]["FailureRefused"];
-            404: components["responses"]["UnknownHeartbeat"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6682,32 +6270,6 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    pingHeartbeatExitStatusByHead: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The monitor's `check_spec.heartbeat.token`. */
-                token: components["parameters"]["HeartbeatToken"];
-                /** @description The job's exit status; 0 is a success. Another number is a 404. */
-                exit_status: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Pong"];
-            400: components["responses"]["FailureRefused"];
-            404: components["responses"]["UnknownHeartbeat"];
-            405: components["responses"]["MethodNotAllowed"];
-            429: components["responses"]["TooManyPings"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6756,7 +6318,6 @@ export interface operations {
             413: components["responses"]["AgentBodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6793,32 +6354,6 @@ export interface operations {
             413: components["responses"]["AgentBodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    agentDiscoveries: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
-            };
-        };
-        responses: {
-            204: components["responses"]["NoContent"];
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["UnknownAgent"];
-            405: components["responses"]["MethodNotAllowed"];
-            413: components["responses"]["AgentBodyTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
