@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 c72ebe70ecc2ff336f12d86caf0631de60afbcc6180e4b3c19eb3a16f241557c
+// openapi.yaml sha256 0f64bf6c575b7a12a0a4b3f4cf6cb5635286107d7c3d4451c3f1647d171d47c9
 
 export type paths = {
     "/monitors": {
@@ -41,9 +41,9 @@ export type paths = {
         /**
          * Read one monitor
          * @description The monitor with `check_spec` and `agent_sources`. Secret values are left out: names of secret headers, the kind of credentials and flags remain.
-         *     The `check_spec` can be sent back in a PATCH; its read-only parts are ignored there, and credentials stay. To keep the other secrets too add
-         *     `preserveSecretHeaders`, `preserveBody` or `preservePayload`: what is not kept is cleared. Where a body or payload is secret, the flag that
-         *     says so (`bodySecret`, `payloadSecret`) goes back with `preserveBody` or `preservePayload`, or with a new text.
+         *     The `check_spec` can be sent back in a PATCH as it is; its read-only parts are ignored there, and credentials, a secret body and a secret payload
+         *     stay. To keep the secret headers, too, add `preserveSecretHeaders`: without it they are cleared. Secrets are kept only while scheme, host and port of the
+         *     target (and a `Host` header, where one is sent) stay; otherwise a 400 asks for them again.
          *
          */
         get: operations["getMonitor"];
@@ -318,6 +318,7 @@ export type paths = {
         /**
          * How the installation is doing
          * @description An extension, for operators of the installation (users marked so; others get a 403): its processes, shared agents and queues. Nothing in it is of any account.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["getFleet"];
@@ -366,8 +367,10 @@ export type paths = {
          * Try a monitor before it is saved
          * @description An extension. Probes once what a creation with `monitor` would watch, or, with `monitor_id`, what a PATCH with `monitor` would make of that monitor (without
          *     `monitor`: the monitor as it is), and answers what was seen. `monitor` is read as a creation or a PATCH is, with the same 400s; only its name may be
-         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own), for domain, dns and vendor the
-         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each person or token. Needs the `write` scope.
+         *     missing. Nothing is stored. Shared agents take trials (`region` chooses one; without it one of the draft's own, and a 400 where
+         *     stored secrets would go to one that the monitor does not have), for domain, dns and vendor the
+         *     service itself. A heartbeat is a 409. An answer takes up to 30 seconds. At most 10 a minute for each account,
+         *     reads of status pages that are not in the catalogue included. Needs the `write` scope.
          *
          */
         post: operations["tryMonitor"];
@@ -408,7 +411,7 @@ export type paths = {
          * List what a vendor's status page lists
          * @description An extension. What a vendor monitor with this `target` could watch, each with its present state. The page is read by a worker, 8 seconds at most, unless it
          *     was within the last minute. A page that cannot be read, or is none, is no error: `failure` says why, and there are no components. AWS lists only what is in trouble, Azure
-         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each person or token.
+         *     nothing. Pages that are not in the catalogue are read at most 10 times a minute for each account, previews included.
          *
          */
         get: operations["listVendorComponents"];
@@ -589,7 +592,8 @@ export type paths = {
         /**
          * List the times in which the service itself stood still
          * @description An extension. Stretches in which what tells our duties when (`clock`; also the whole service being stopped), our checks, or deciding what they said
-         *     stood still, newest first; without `limit` the newest 500. They are the same for every account, and count as unknown in everyone's uptime.
+         *     stood still, newest first; without `limit` the newest 500. They are the same for every account, and count as unknown in everyone's uptime; but for
+         *     `overload`, when there were more checks than our agents could run, which counts for the monitors alone that were not checked in time.
          *
          */
         get: operations["listServiceGaps"];
@@ -828,6 +832,7 @@ export type paths = {
         /**
          * Make an agent of one's own
          * @description An extension. The answer shows its token and the command that starts it, and nothing shows them again. For people: a new agent can be given secrets to check with. At the limit of the plan it is a 400.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createAgent"];
@@ -878,6 +883,7 @@ export type paths = {
         /**
          * Give an agent a new token
          * @description An extension. The old one ends at once, and the key that secrets were sealed to is forgotten: the next one that the agent shows counts. Brings an agent back that was revoked. A shared agent's cannot be changed: 403. Takes no body.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["rotateAgentToken"];
@@ -944,6 +950,7 @@ export type paths = {
         /**
          * Read who is signed in
          * @description An extension. The same as signing in answers: what a page needs after it was loaded anew.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["getSession"];
@@ -953,13 +960,15 @@ export type paths = {
          * @description An extension. Sets the cookie of a new session, and ends the one that the request came with. Needs no token, and no `X-CSRF-Token`; a page of another
          *     origin cannot call it. Which of address and password was wrong is not said. Where the second factor is on and `code` is missing it answers
          *     401 with `code_required`: ask for a code of the app, or a recovery code, and send all three. 10 failures for one account, or 30 from one
-         *     address, within 15 minutes: 429 with `Retry-After`, whatever is sent.
+         *     network (an IPv4 address or an IPv6 /64), within 15 minutes: 429 with `Retry-After`, whatever is sent. A browser, or else a network, that
+         *     signed in to the account before has 10 of its own; a second cookie tells browsers.
          *
          */
         post: operations["signIn"];
         /**
          * Sign out
          * @description An extension. Ends this session and takes the cookie away.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["signOut"];
@@ -978,6 +987,7 @@ export type paths = {
         /**
          * List my sessions
          * @description An extension. Where the person is signed in, newest first.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listSessions"];
@@ -1005,6 +1015,7 @@ export type paths = {
         /**
          * End one of my sessions
          * @description An extension. Whoever is signed in there has to sign in again. Of the session of this request it is the same as signing out.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["endSession"];
@@ -1025,6 +1036,7 @@ export type paths = {
         /**
          * End all my other sessions
          * @description An extension. Signs the person out everywhere but here. Takes no body.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["endOtherSessions"];
@@ -1050,6 +1062,7 @@ export type paths = {
         /**
          * Change my name or theme
          * @description An extension. Fields that are left out stay.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         patch: operations["updateUser"];
@@ -1067,6 +1080,7 @@ export type paths = {
         /**
          * Change my password
          * @description An extension. Ends all other sessions of the person. A wrong `current` is a 400, and counts like a failure to sign in.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["changePassword"];
@@ -1089,6 +1103,7 @@ export type paths = {
          * Begin with a second factor
          * @description An extension. Makes a secret for an authenticator app (RFC 6238: SHA-1, 6 digits, 30 seconds). It counts from its first code on (confirmTotp);
          *     asked for again before that, it is another one. 409 where the second factor is on already. A wrong password is a 400, and counts like a failure to sign in.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["startTotp"];
@@ -1096,6 +1111,7 @@ export type paths = {
          * Turn the second factor off
          * @description An extension. Takes the password, and a code of the app or a recovery code; a wrong one is a 400, and counts like a failure to sign in. Ends all other
          *     sessions of the person. 409 where it is not on.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["removeTotp"];
@@ -1117,6 +1133,7 @@ export type paths = {
          * Turn the second factor on
          * @description An extension. Takes the first code of the app, and gives ten recovery codes, each good for one time in place of a code; they are shown now and never again.
          *     Ends all other sessions of the person. A wrong code is a 400, and counts like a failure to sign in. 409 where it was not begun, or is on already.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["confirmTotp"];
@@ -1139,6 +1156,7 @@ export type paths = {
          * Make new recovery codes
          * @description An extension. The old ones are good for nothing from then on; the new ones are shown now and never again. Takes the password, and a code of the app or an
          *     old recovery code, as removeTotp does. 409 where the second factor is not on.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["renewRecoveryCodes"];
@@ -1158,6 +1176,7 @@ export type paths = {
         /**
          * List the members
          * @description An extension. Everybody who can sign in to the account, in order of arrival. For every member: who may change something can be asked.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listMembers"];
@@ -1185,6 +1204,7 @@ export type paths = {
         /**
          * Remove a member, or leave
          * @description An extension. Owners can remove anybody, and everybody can leave. It ends the sessions of the member, and the open invitations that they made. API tokens stay, whoever made them. The last owner cannot go: 409.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["removeMember"];
@@ -1193,6 +1213,7 @@ export type paths = {
         /**
          * Change the role of a member
          * @description An extension. Ends the sessions of the member, but the one of the request. A member who was an owner takes the open invitations that they made along. The last owner stays one: 409.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         patch: operations["updateMember"];
@@ -1208,6 +1229,7 @@ export type paths = {
         /**
          * List the invitations
          * @description An extension. Those that nobody has taken up, in order of creation, without their links; also those that are past, for 30 days.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listInvitations"];
@@ -1215,6 +1237,7 @@ export type paths = {
         /**
          * Invite somebody
          * @description An extension. Shows the link, and nothing shows it again: send it yourself, no mail is sent. It is good once, within 7 days, and for whoever has it. An older one for the same address ends. 409 for who is a member already, and beside 100 others that are open.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createInvitation"];
@@ -1242,6 +1265,7 @@ export type paths = {
         /**
          * Take an invitation back
          * @description An extension. Its link is good for nothing from then on.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["deleteInvitation"];
@@ -1281,6 +1305,7 @@ export type paths = {
         /**
          * List the API tokens
          * @description An extension. In order of creation, without their values: those that are good, and those that ended within the last 30 days.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listTokens"];
@@ -1288,6 +1313,7 @@ export type paths = {
         /**
          * Make an API token
          * @description An extension. The answer shows the token, and nothing shows it again. As many as the plan allows can be good at a time; one more is a 400.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["createToken"];
@@ -1313,6 +1339,7 @@ export type paths = {
         /**
          * Revoke an API token
          * @description An extension. It is good for nothing from then on. One that was revoked or has expired is a 404.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         delete: operations["revokeToken"];
@@ -1352,9 +1379,10 @@ export type paths = {
         /**
          * List who changed what
          * @description An extension. Newest first; without `limit` the newest 100. Every change of the account leaves one entry, written together with the change: through
-         *     this API by people and tokens, at the command line by the operator, and what the service does by itself, such as disabling a channel whose chat sent
+         *     this API by people and tokens, at the command line and the queue board by the operator, and what the service does by itself, such as disabling a channel whose chat sent
          *     `/stop`. What was refused or changed nothing leaves none, but one: sign-ins that are refused because of too many wrong passwords. Secrets are told
          *     as `changed` alone. Names are as they were then. Entries are kept for 400 days. For owners: the log tells addresses, and who signed in when.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         get: operations["listAuditLog"];
@@ -1398,18 +1426,24 @@ export type paths = {
         };
         /**
          * Report in
-         * @description The job ran. HEAD does the same. A ping is answered once it is stored; the same one again within 200 ms counts as one.
+         * @description The job ran. A ping is answered once it is stored; the same one again within 200 ms counts as one.
          */
         get: operations["pingHeartbeat"];
         put?: never;
         /**
          * Report in, with output
-         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type; a longer one is no error.
+         * @description The job ran. The first 10 kB of the body are kept with the ping, whatever its type, and its first line alone once there were 64 KiB within an hour; a longer
+         *     one is no error. Of pings that come far more often than the interval asks for, not each is kept; all count.
+         *
          */
         post: operations["pingHeartbeatWithBody"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report in, without an answer's body
+         * @description The same as GET.
+         */
+        head: operations["pingHeartbeatByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1423,18 +1457,25 @@ export type paths = {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Report the start of a job, without output
+         * @description The same as POST.
+         */
+        get: operations["pingHeartbeatStartByGet"];
         put?: never;
         /**
          * Report the start of a job
          * @description A sign of life that leaves the status as it is. Without an end within `maxDurationSeconds` the monitor goes down. The end that follows measures the run.
-         *     GET and HEAD do the same.
          *
          */
         post: operations["pingHeartbeatStart"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report the start of a job, without an answer's body
+         * @description The same as POST.
+         */
+        head: operations["pingHeartbeatStartByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1448,16 +1489,24 @@ export type paths = {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Report a failed job, without output
+         * @description The same as POST.
+         */
+        get: operations["pingHeartbeatFailByGet"];
         put?: never;
         /**
          * Report a failed job
-         * @description The monitor goes down; with `failEnabled` false this is a 400. GET and HEAD do the same.
+         * @description The monitor goes down; with `failEnabled` false this is a 400.
          */
         post: operations["pingHeartbeatFail"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report a failed job, without an answer's body
+         * @description The same as POST.
+         */
+        head: operations["pingHeartbeatFailByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1473,16 +1522,24 @@ export type paths = {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Report a job's exit status, without output
+         * @description The same as POST.
+         */
+        get: operations["pingHeartbeatExitStatusByGet"];
         put?: never;
         /**
          * Report a job's exit status
-         * @description 0 counts as a ping, anything else as a failure, which with `failEnabled` false is a 400. GET and HEAD do the same.
+         * @description 0 counts as a ping, anything else as a failure, which with `failEnabled` false is a 400.
          */
         post: operations["pingHeartbeatExitStatus"];
         delete?: never;
         options?: never;
-        head?: never;
+        /**
+         * Report a job's exit status, without an answer's body
+         * @description The same as POST.
+         */
+        head: operations["pingHeartbeatExitStatusByHead"];
         patch?: never;
         trace?: never;
     };
@@ -1524,6 +1581,27 @@ export type paths = {
          *
          */
         post: operations["agentIngest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent/v1/discoveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload what was found in the network
+         * @description An extension, for agents of other makes, which may use `/agent/v1/discovery` as well: any JSON of up to 1 MiB is answered 204, and nothing of it is kept.
+         *
+         */
+        post: operations["agentDiscoveries"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1999,8 +2077,8 @@ export type components = {
         };
         /** @description Other fields are ignored. */
         AgentPull: {
-            /** @description What the agent can measure, such as `http`, `cert`, `tcp`, `icmp`, `udp`. Without any it gets no work. */
-            capabilities?: string[];
+            /** @description What the agent can measure, such as `http`, `cert`, `tcp`, `icmp`, `udp`; others are ignored. Without any it gets no work. */
+            capabilities?: string[] | null;
             /** @description Cut to 64 characters. */
             version?: string | null;
             /** @description Cut to 64 characters. */
@@ -2059,15 +2137,17 @@ export type components = {
             /** @description The cause in a sentence for people. Cut to 500 characters. */
             reason?: string | null;
             latencyMs?: number | null;
-            /** @description From 100 to 599; 0 is as good as null. */
+            /** @description From 100 to 999; 0 is as good as null. */
             httpStatus?: number | null;
             /** @description Works, but not well. Only with `ok`. */
             degraded?: boolean | null;
             /** @description The start of the probe, Unix seconds with decimals: the identity of the result. */
             ts: number;
-            /** @description Of it `notAfter` is used, the end of the certificate that was seen; `daysRemaining`, `timing` and `ping` may be there. */
+            /** @description Of it `notAfter` is used, the end of the certificate that was seen, or `daysRemaining`; `timing` (`dnsMs`, `connectMs`, `tlsMs`, `firstByteMs` or
+             *     `waitMs`, `downloadMs`) and `answer` are kept with failures, and left out where they are of another form. There may be more.
+             *      */
             detail?: {
-                /** @description Unix seconds or an ISO date. */
+                /** @description Unix seconds or an ISO date; empty is as good as null. */
                 notAfter?: number | string | null;
             } | null;
         };
@@ -2081,6 +2161,8 @@ export type components = {
                 future: number;
                 /** @description More than 24 hours old. */
                 tooOld: number;
+                /** @description More than the interval of their monitor, its rechecks and requested checks account for. */
+                tooMany: number;
             };
             /** @description Monitors that are worth another look before their next tick. A hint that may be ignored. */
             recheck: {
@@ -2101,6 +2183,7 @@ export type components = {
             down: number;
             monitors: components["schemas"]["Monitor"][];
         };
+        /** @description Blanks around it are dropped. */
         MonitorName: string;
         /** @description http: a URL with http or https. tcp and udp: `host:port`. icmp: a host. dns: a name or an address, or
          *     `dns://server[:port]/name` to ask that server. domain: a domain, or a name in one, but no public suffix such as `co.uk`. vendor: a vendor's id, such as `github`, or
@@ -2112,13 +2195,13 @@ export type components = {
         IntervalSeconds: number;
         /** @description Milliseconds, less than `interval_seconds` x 1000. When omitted at creation 10000 or half the interval, whichever is less. */
         TimeoutMs: number;
-        /** @description GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in any case. When omitted at creation GET for http monitors. */
-        MethodInput: string;
-        /** @description Codes that are good, `200`, `2xx` or a list like `200,301`. When omitted at creation `2xx` for http monitors. */
-        ExpectedStatus: string;
+        /** @description GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, in any case. When omitted at creation GET for http monitors. Null is as good as omitted. */
+        MethodInput: string | null;
+        /** @description Codes that are good, `200`, `2xx` or a list like `200,301`. When omitted at creation `2xx` for http monitors. Null is as good as omitted. */
+        ExpectedStatus: string | null;
         /** @description Text that the first 1 MiB of the body must contain, case-sensitive. Empty or null clears it. */
         BodyMatch: string | null;
-        /** @description Whether redirects are followed; http monitors do unless told otherwise. */
+        /** @description Whether redirects are followed; http monitors do unless told otherwise. Stored as 1 or 0, any other number as 1. */
         FollowRedirects: boolean | number;
         Streak: number;
         /** @description From 1 to the number of the monitor's agents; only 1 for vendor, domain, dns and heartbeat monitors. Omitted or null, at creation and in a
@@ -2129,7 +2212,8 @@ export type components = {
         SlaTarget: number | null;
         /** @description Heartbeat only. Seconds that a ping may be late; when omitted at creation 60 or a fifth of the interval, whichever is more. */
         GraceSeconds: number;
-        /** @description Ids of the agents that probe (http, tcp, icmp and udp only). Omitted at creation, or `[]`: up to three shared agents.
+        /** @description Ids of the agents that probe (http, tcp, icmp and udp only). Omitted or `[]`, at creation: up to three shared agents; in a PATCH: those that are
+         *     stored stay.
          *      */
         AgentSources: string[];
         /** @description Domain: days of warning before the domain expires, 1 to 3650, 30 when omitted at creation. Http: 1 or more turns on the warning about domain and
@@ -2167,7 +2251,9 @@ export type components = {
             components?: components["schemas"]["Components"];
             dependencies?: components["schemas"]["Dependencies"];
         };
-        /** @description The fields of a creation; read-only fields are refused. */
+        /** @description The fields of a creation. Those that only reads have (`id`, `status`, `enabled`, `state_since`, `created_at`, `updated_at`, `heartbeat_grace_seconds`,
+         *     `agent_sources_unable`) are a 400 `... is read-only`; all other fields of a read can be sent back as they are, those inside `check_spec` included.
+         *      */
         MonitorPatch: {
             /** @description Accepted only when it is the monitor's type. */
             type?: components["schemas"]["MonitorType"];
@@ -2228,7 +2314,7 @@ export type components = {
             headers?: components["schemas"]["HeaderMap"];
             /** @description Headers whose values are stored encrypted. `{}` clears them. */
             secretHeaders?: components["schemas"]["HeaderMap"];
-            /** @description Keeps the stored secret headers; those in `secretHeaders` are added or replaced. */
+            /** @description Keeps the stored secret headers while scheme, host and port of the target stay; those in `secretHeaders` are added or replaced. */
             preserveSecretHeaders?: boolean;
             /** @description An extension. With `preserveSecretHeaders`, names of stored ones that are not kept, in any case; others are ignored. */
             removeSecretHeaders?: string[];
@@ -2237,10 +2323,11 @@ export type components = {
             auth?: components["schemas"]["AuthInput"];
             /** @description The request body. */
             body?: string;
-            /** @description Stores `body` encrypted. */
+            /** @description Stores `body` encrypted; without `body`, the stored secret body is kept, as with `preserveBody`. */
             bodySecret?: boolean;
-            /** @description With `bodySecret` true keeps the stored secret body. */
+            /** @description With `bodySecret` true keeps the stored secret body while scheme, host and port of the target stay. */
             preserveBody?: boolean;
+            /** @description Sent with a body, unless a `Content-Type` is among the headers. */
             contentType?: string;
         };
         Request: {
@@ -2259,7 +2346,8 @@ export type components = {
         };
         /** @enum {string} */
         AuthType: "bearer" | "basic";
-        /** @description Credentials: `token` for bearer, `username` and `password` for basic. `type` alone keeps what is stored.
+        /** @description Credentials: `token` for bearer, `username` and `password` for basic. `type` alone keeps what is stored
+         *     while scheme, host and port of the target stay.
          *      */
         AuthInput: {
             type: components["schemas"]["AuthType"];
@@ -2275,7 +2363,7 @@ export type components = {
         AssertionSource: "text_body" | "json_body" | "header" | "response_time" | "cert_expiry";
         /** @description `value` for every op except `exists`; `path` for json_body (`$.items[0].id`), `name` for header. `matches` is an RE2 search; a pattern of
          *     more than 10,000 characters with its repetitions (`{30}`), Unicode classes (`\pL`, 40) and wide ranges under `(?i)` written out is a 400, and so are patterns of more than 20,000 together. Values compare as
-         *     numbers when both sides are decimal numbers, otherwise as exact text.
+         *     numbers, without loss, when both sides are decimal numbers (of numbers in JSON also with an exponent), otherwise as exact text.
          *      */
         AssertionInput: {
             source: components["schemas"]["AssertionSource"];
@@ -2307,12 +2395,12 @@ export type components = {
             /** @description At most 65,507 bytes. Without one tcp sends nothing and udp an empty datagram. */
             payload?: string;
             payloadEncoding?: components["schemas"]["PayloadEncoding"];
-            /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Empty or left out, any udp reply and a tcp connection alone will do. */
+            /** @description What the answer must contain or match, read as UTF-8 text; of tcp its first 4096 bytes. Beside `payloadEncoding` hex and without `expectMode` regex, pairs of hexadecimal digits, compared with the bytes of the answer. Empty or left out, any udp reply and a tcp connection alone will do. */
             expect?: string;
             expectMode?: components["schemas"]["ExpectMode"];
-            /** @description Stores `payload` encrypted. */
+            /** @description Stores `payload` encrypted; without `payload`, the stored secret payload is kept, as with `preservePayload`. */
             payloadSecret?: boolean;
-            /** @description With `payloadSecret` true keeps the stored secret payload. */
+            /** @description With `payloadSecret` true keeps the stored secret payload while host and port of the target stay. */
             preservePayload?: boolean;
         };
         Transport: {
@@ -2324,7 +2412,7 @@ export type components = {
             payloadSecret?: boolean;
         };
         DomainSpec: {
-            /** @description Days of warning before a domain or certificate expires. */
+            /** @description Days of warning before a domain or certificate expires; of domain monitors at most 3650. */
             warnDays?: number;
         };
         PingSpec: {
@@ -2404,8 +2492,9 @@ export type components = {
         ChannelList: {
             channels: components["schemas"]["Channel"][];
         };
+        /** @description Blanks around it are dropped; where nothing is left, it is the default one, `Telegram`, `Slack` or `Webhook`. */
         ChannelName: string;
-        /** @description Your monitors; used when `all_monitors` is false. */
+        /** @description Your monitors; used when `all_monitors` is false. Other ids are left out, and reads show which are stored. */
         MonitorIds: string[];
         ChannelCreate: {
             /** @description telegram when omitted. */
@@ -2464,6 +2553,10 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
+            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
+             *     told of. The newest is sent. Absent where there were none.
+             *      */
+            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -2485,6 +2578,10 @@ export type components = {
             event: components["schemas"]["DeliveryEvent"];
             outcome: components["schemas"]["DeliveryOutcome"];
             attempt_count: number;
+            /** @description How many other changes of the monitor this delivery stands for: those that came while it waited, because the monitor or the account changes faster than it is
+             *     told of. The newest is sent. Absent where there were none.
+             *      */
+            merged?: number;
             /** @description What went wrong last; null where nothing did. */
             last_error: string | null;
             created_at: components["schemas"]["UnixSeconds"];
@@ -2783,12 +2880,12 @@ export type components = {
          * @description What was done. The list grows with what can be done.
          * @enum {string}
          */
-        AuditAction: "monitor.created" | "monitor.changed" | "monitor.paused" | "monitor.resumed" | "monitor.deleted" | "monitor.check_requested" | "incident.acknowledged" | "incident.unacknowledged" | "incident.note_added" | "incident.note_deleted" | "channel.created" | "channel.changed" | "channel.deleted" | "channel.secret_rotated" | "channel.redelivered" | "channel.replayed" | "channel.connected" | "channel.disconnected" | "channel.disabled" | "agent.created" | "agent.token_rotated" | "agent.revoked" | "agent.deleted" | "token.created" | "token.revoked" | "member.created" | "member.changed" | "member.role_changed" | "member.removed" | "member.reset" | "member.signed_in" | "member.signed_out" | "member.session_ended" | "member.other_sessions_ended" | "member.sign_in_throttled" | "member.password_changed" | "member.second_factor_begun" | "member.second_factor_started" | "member.second_factor_stopped" | "member.recovery_codes_renewed" | "invitation.created" | "invitation.accepted" | "invitation.deleted" | "account.created" | "account.keys_rotated";
+        AuditAction: "monitor.created" | "monitor.changed" | "monitor.paused" | "monitor.resumed" | "monitor.deleted" | "monitor.check_requested" | "incident.acknowledged" | "incident.unacknowledged" | "incident.note_added" | "incident.note_deleted" | "channel.created" | "channel.changed" | "channel.deleted" | "channel.secret_rotated" | "channel.redelivered" | "channel.replayed" | "channel.connected" | "channel.disconnected" | "channel.disabled" | "agent.created" | "agent.token_rotated" | "agent.revoked" | "agent.deleted" | "token.created" | "token.revoked" | "member.created" | "member.changed" | "member.role_changed" | "member.removed" | "member.reset" | "member.signed_in" | "member.signed_out" | "member.session_ended" | "member.other_sessions_ended" | "member.sign_in_throttled" | "member.password_changed" | "member.second_factor_begun" | "member.second_factor_started" | "member.second_factor_stopped" | "member.recovery_codes_renewed" | "invitation.created" | "invitation.accepted" | "invitation.deleted" | "account.created" | "account.keys_rotated" | "queue.changed";
         /**
          * @description What it was done to.
          * @enum {string}
          */
-        AuditObjectKind: "monitor" | "incident" | "channel" | "agent" | "token" | "member" | "invitation" | "account";
+        AuditObjectKind: "monitor" | "incident" | "channel" | "agent" | "token" | "member" | "invitation" | "account" | "queue";
         AuditActor: {
             /**
              * @description A person, an API token, the operator at the command line, or what nobody in the account did: the service itself, or a chat of Slack or Telegram.
@@ -3030,14 +3127,16 @@ export type components = {
             created_at: components["schemas"]["UnixSeconds"];
         };
         IncidentNoteCreate: {
+            /** @description Blanks around it are dropped; one of blanks alone, or of characters that nobody can see, is a 400. */
             text: string;
         };
         Acknowledgement: {
+            /** @description Blanks around it are dropped; one of blanks alone, or of characters that nobody can see, is a 400. */
             note?: string;
         };
         RecordedGap: {
             /** @enum {string} */
-            kind: "clock" | "checks" | "evaluation";
+            kind: "clock" | "checks" | "evaluation" | "overload";
             started_at: components["schemas"]["UnixSeconds"];
             /** @description Null while it lasts. */
             ended_at: components["schemas"]["NullableUnixSeconds"];
@@ -3170,7 +3269,7 @@ export type components = {
              * @description What of the service stood still.
              * @enum {string}
              */
-            kind: "clock" | "checks" | "evaluation";
+            kind: "clock" | "checks" | "evaluation" | "overload";
             from: components["schemas"]["UnixSeconds"];
             to: components["schemas"]["UnixSeconds"];
         };
@@ -3613,6 +3712,19 @@ export type components = {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The heartbeat reports more changes than are kept, so that the ping counts as a sign of life alone; or too many pings with tokens that no heartbeat has came
+         *     from this address.
+         *      */
+        TooManyPings: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The request is not valid; the text names each wrong field, what was expected and what came. Nothing was changed. */
         BadRequest: {
             headers: {
@@ -3684,6 +3796,16 @@ export type components = {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request line and the headers have more than 16 KiB together. The connection is closed. */
+        HeadersTooLong: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -3856,7 +3978,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3890,9 +4016,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3913,7 +4041,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3935,7 +4067,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3973,9 +4109,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -3997,7 +4135,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4031,8 +4173,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4054,7 +4200,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4088,7 +4238,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4135,7 +4289,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4179,7 +4337,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4215,7 +4377,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4248,7 +4414,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4277,7 +4447,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4309,7 +4483,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4339,7 +4517,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4410,10 +4592,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4442,7 +4626,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4474,7 +4662,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4503,7 +4695,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4535,7 +4731,11 @@ export interface operations {
             200: components["responses"]["IncidentList"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4568,7 +4768,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4594,10 +4798,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4619,7 +4825,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4657,10 +4867,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4684,7 +4896,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4723,7 +4939,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4760,7 +4980,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4794,9 +5018,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4829,7 +5055,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4851,7 +5081,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4877,9 +5111,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4922,7 +5158,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4960,10 +5200,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -4997,8 +5239,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5032,7 +5278,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5065,7 +5315,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5099,8 +5353,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5139,7 +5397,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5173,9 +5435,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5208,7 +5472,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5230,7 +5498,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5264,7 +5536,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5301,7 +5577,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5339,7 +5619,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5369,7 +5653,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5404,9 +5692,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["SignInRefused"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5424,7 +5714,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5454,7 +5748,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5476,7 +5774,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5506,7 +5808,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5540,9 +5846,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5576,9 +5884,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5612,10 +5922,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5649,10 +5961,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5686,10 +6000,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5723,10 +6039,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["Throttled"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5756,7 +6074,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5778,8 +6100,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5817,10 +6143,12 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5850,7 +6178,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5884,10 +6216,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5919,7 +6253,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5941,7 +6279,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -5976,10 +6318,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6009,7 +6353,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6043,9 +6391,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6067,7 +6417,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6096,7 +6450,11 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6144,7 +6502,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6172,6 +6534,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
         };
     };
@@ -6190,6 +6553,8 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6209,6 +6574,50 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatStartByGet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6228,6 +6637,51 @@ export interface operations {
             200: components["responses"]["Pong"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatStartByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatFailByGet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6248,6 +6702,54 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatFailByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatExitStatusByGet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+                /** @description The job's exit status; 0 is a success. Another number is a 404. */
+                exit_status: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6270,6 +6772,32 @@ export interface operations {
             400: components["responses"]["FailureRefused"];
             404: components["responses"]["UnknownHeartbeat"];
             405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pingHeartbeatExitStatusByHead: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The monitor's `check_spec.heartbeat.token`. */
+                token: components["parameters"]["HeartbeatToken"];
+                /** @description The job's exit status; 0 is a success. Another number is a 404. */
+                exit_status: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Pong"];
+            400: components["responses"]["FailureRefused"];
+            404: components["responses"]["UnknownHeartbeat"];
+            405: components["responses"]["MethodNotAllowed"];
+            429: components["responses"]["TooManyPings"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6318,6 +6846,7 @@ export interface operations {
             413: components["responses"]["AgentBodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
@@ -6354,6 +6883,32 @@ export interface operations {
             413: components["responses"]["AgentBodyTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agentDiscoveries: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            204: components["responses"]["NoContent"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["UnknownAgent"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["AgentBodyTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };
