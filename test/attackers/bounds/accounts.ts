@@ -22,6 +22,11 @@ const guessing: Walker = async (t) => {
   const { api } = t.context;
   const { email } = await addPerson(api, (await api.account()).tenantId);
   t.deepEqual(await statusesOf(11, () => api.anonymous('POST', '/v1/session', { email, password: 'not the one' })), thenRefused(10, 401, 429));
+
+  const known = await addPerson(api, (await api.account()).tenantId);
+  const signIn = () => api.anonymous('POST', '/v1/session', { email: known.email, password: known.password });
+  t.deepEqual([...new Set(await statusesOf(27, signIn))], [201]);
+  t.is(await numberOf(api, 'SELECT count(*) FROM sign_in_places WHERE user_id = $1', [known.user.id]), 25 + 1);
 };
 
 const people: Walker = async (t) => {

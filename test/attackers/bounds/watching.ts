@@ -1,4 +1,8 @@
 import { createEvaluator } from '../../../workers/evaluate.ts';
+import type { HttpObservation } from '../../../core/http/observation.ts';
+import { openJudge } from '../../../probes/judging/judge.ts';
+import { httpTarget } from '../../helpers/check-target.ts';
+import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../../helpers/long-judging.ts';
 import { bodyBudget, OutOfBodyMemory } from '../../../net/body-budget.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { claimDomain } from '../../../models/domains.ts';
@@ -130,6 +134,22 @@ const domains: Walker = async (t) => {
 };
 
 /** The walkers of what is watched. */
+const judging: Walker = async (t) => {
+  const { judge, close } = openJudge();
+  const observation: HttpObservation = {
+    type: 'http', outcome: 'answered', startedAt: 0, latencyMs: 1, phases: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: 1, downloadMs: 1 },
+    certificate: null, status: 200, headers: {}, body: HOSTILE_BODY, bodyTruncated: false, bodyStart: null, hadSecrets: false,
+  };
+  const target = httpTarget({ target: 'https://shop.example/', checkSpec: { assertions: HOSTILE_ASSERTIONS } });
+  const before = process.cpuUsage();
+  const { judgement } = await judge({ target, observation, account: 'ten_1', check: null });
+  const { user, system } = process.cpuUsage(before);
+  await close();
+  t.like(judgement, { verdict: 'none', cause: null });
+  // Each of the fifty patterns would take a second; starting the thread is in it, and a run cut short while others had the processor is made again.
+  t.true((user + system) / 1000 < 1000);
+};
+
 export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   monitors,
   results,
@@ -138,5 +158,6 @@ export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   'status pages': statusPages,
   'checks asked for': checksAskedFor,
   probes,
+  judging,
   domains,
 };
