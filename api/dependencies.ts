@@ -47,7 +47,8 @@ export type ApiDependencies = {
   submitResults: (results: ResultPayload[]) => Promise<void>;
   /** How much is in each queue, and since when the oldest results wait that are not evaluated yet (Unix milliseconds; null = none do); null while the queue is away. */
   readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
-  isQueueReachable: () => Promise<boolean>;
+  /** Names of queues that cannot be written to; empty when all can. */
+  findAwayQueues: () => Promise<readonly string[]>;
   /** Knows which pings that came to this process are not stored. */
   unstoredPings: UnstoredPings;
   /** Aborted once this process is to stop: it serves on for a while, and is not to be given new work. */

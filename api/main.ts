@@ -45,7 +45,7 @@ async function main(): Promise<void> {
     },
     onFailure: (error) => log.warn({ err: error }, 'clock.not_compared'),
   });
-  const backend = openQueueBackend({ databaseUrl, redisUrls: environment.redisUrl?.split(',') ?? [], onError: (error) => log.warn({ err: error }, 'queue.error') });
+  const backend = openQueueBackend({ databaseUrl, redisUrl: environment.redisUrl, onError: (error) => log.warn({ err: error }, 'queue.error') });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const { telegram, slack, ...config } = environment;

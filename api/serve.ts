@@ -20,7 +20,7 @@ import { openTelegramSending, type TelegramSettings } from '../notifications/tel
 import { openWebhookSending } from '../notifications/webhook/sending.ts';
 import { sendTestDelivery } from '../notifications/webhook/test-delivery.ts';
 import type { QueueBackend } from '../queues/connection.ts';
-import { createQueueReading } from '../queues/depths.ts';
+import { createAwayReading, createQueueReading } from '../queues/depths.ts';
 import type { DueAttempt, JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/schedule-notifier.ts';
 import { createApp } from './app.ts';
@@ -96,7 +96,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       runTrial: createTrialRun({ database, queues, makeTrialId: randomUUID, now: Date.now }),
       submitResults: (results) => queues.enqueueResults(sealAnswers(database, results)),
       readQueues: createQueueReading(queues, () => listCheckRegions(database)),
-      isQueueReachable: () => backend.isReachable(),
+      findAwayQueues: createAwayReading(queues, () => listCheckRegions(database)),
       unstoredPings,
       stopping: stopping.signal,
       metrics: options.registry,

@@ -40,7 +40,7 @@ async function schedulesOn({ isQuick, report, withStand }: BenchContext, backend
     const count = isQuick ? 5000 : 100_000;
 
     await withStand(async (creating) => {
-      const queueBackend = openQueueBackend({ databaseUrl, redisUrls, onError: (error) => report.figure(`queue: ${error.message}`) });
+      const queueBackend = openQueueBackend({ databaseUrl, redisUrl: redisUrls[0] ?? null, onError: (error) => report.figure(`queue: ${error.message}`) });
       const queues = openJobQueues(queueBackend);
       creating.defer(() => queueBackend.close());
       creating.defer(() => queues.close());

@@ -57,7 +57,7 @@ export async function startService(environment: Environment, say: (text: string)
     collectProcessMetrics(registry);
     const { runtime, close: closeRuntime } = openRuntime({
       databaseUrl,
-      redisUrls: environment.redisUrl?.split(',') ?? [],
+      redisUrl: environment.redisUrl,
       secretKeys: environment.secretKeys ?? (await loadOrCreateSecretKeys(environment.dataDir)),
       publicUrl: environment.publicUrl,
       log,

@@ -1,17 +1,21 @@
 import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } from 'bullmq';
-import { Cluster, Redis } from 'ioredis';
+import type { Redis, RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
 import { clientClass, type SessionSettings } from '../postgres/client.ts';
+import { KeptWorker } from './kept-worker.ts';
+import { COMMAND_TIMEOUT_MS, explainRedisError, redisServers, type RedisRole } from './redis.ts';
 
 export type QueueBackendOptions = {
   /** PostgreSQL that holds the queues when there is no Redis. */
   databaseUrl: string;
-  /** Redis nodes, `redis://` or `rediss://`; more than one is a Cluster; none means queues in PostgreSQL. */
-  redisUrls: readonly string[];
+  /** As `REDIS_URL` has it: a server, the nodes of a Cluster with commas between, or sentinels; null means queues in PostgreSQL. */
+  redisUrl: string | null;
   /** First part of every Redis key; default `spotcheck`. PostgreSQL needs none: a database holds one installation. */
   prefix?: string;
-  /** Told of every connection error; BullMQ goes on by itself when the backend is back. */
+  /** Told of connection errors, of those of a kind once in ten seconds; BullMQ goes on by itself when the backend is back. */
   onError: (error: Error) => void;
+  /** Told of each worker on Redis that took no jobs while some waited, and was opened anew. */
+  onWorkerReopened?: (queue: string) => void;
 };
 
 /** What a worker does with one job; its result is kept with the job for the board. */
@@ -21,15 +25,23 @@ export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => 
  * What a worker may be told; everything else is the same for all workers. A lock is renewed at half its time for as long as its worker
  * lives, so that `lockDurationMs` is not how long a job may take, but how soon a killed worker's job is free for another.
  */
-export type JobWorkerOptions = { concurrency: number; lockDurationMs: number; keepCompleted?: number };
+export type JobWorkerOptions<Data> = {
+  concurrency: number;
+  lockDurationMs: number;
+  keepCompleted?: number;
+  onFailed: (job: Job<Data> | undefined, error: Error) => void;
+};
+
+/** A worker while it works; `close` takes no new job and lets those in hand finish. */
+export type JobWorker = { close(): Promise<void> };
 
 /** The one place that knows where queues live: both backends behave alike behind it. */
 export type QueueBackend = {
   kind: 'postgres' | 'redis';
-  /** The connection of the producers, for whoever else counts in Redis; null on PostgreSQL. */
-  redis: Redis | Cluster | null;
+  /** A connection for whoever else counts in Redis, which puts all keys behind a tag of their own; null on PostgreSQL. */
+  readonly redis: Redis | null;
   createQueue<Data>(name: string): Queue<Data>;
-  createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions): Worker<Data>;
+  createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker;
   /**
    * Runs a change of job schedulers by itself, whoever else changes some. On PostgreSQL two changes of one scheduler at once can leave two
    * jobs; Redis runs each as one script.
@@ -40,8 +52,8 @@ export type QueueBackend = {
    * measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
-  /** True when the backend answers within a second, and takes what it is given: a Redis without room answers and refuses. */
-  isReachable(): Promise<boolean>;
+  /** Names of this process's queues that do not answer within a second, or refuse what they are given, as a Redis without room does; empty when none is. */
+  findAway(): Promise<string[]>;
   /** Closes the connections; queues and workers are closed before. */
   close(): Promise<void>;
 };
@@ -58,9 +70,6 @@ const STALLED_INTERVAL_MS = 5000;
 /** No worker of ours locks a job for longer at a time, in milliseconds. */
 const LONGEST_LOCK_MS = 60_000;
 
-/** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
-const COMMAND_TIMEOUT_MS = 5000;
-
 /** After this a statement of the queue's is given up with its connection: a server that was cut off never answers it, in milliseconds. */
 const QUERY_TIMEOUT_MS = 15_000;
 
@@ -71,12 +80,15 @@ const SESSION: SessionSettings = { application_name: 'spotcheck queue', search_p
 
 /** Opens the backend; connects lazily and reconnects by itself. */
 export function openQueueBackend(options: QueueBackendOptions): QueueBackend {
-  return options.redisUrls.length > 0 ? redisBackend(options) : postgresBackend(options);
+  const onError = withoutRepeats(options.onError);
+  const { redisUrl } = options;
+  return redisUrl === null ? postgresBackend({ ...options, onError }) : redisBackend({ ...options, redisUrl, onError });
 }
 
 function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const Client = clientClass(options.databaseUrl, SESSION);
   const pools: Pool[] = [];
+  const names = new Set<string>();
   let isClosing = false;
   // Connections that break while we part from them are no news.
   const onError = (error: Error) => {
@@ -102,21 +114,24 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     kind: 'postgres',
     redis: null,
     createQueue: <Data>(name: string) => {
+      names.add(name);
       const queue = new Queue(name, { connection: producers, skipWaitingForReady: true }, createPostgresBackend);
       queue.on('error', onError);
       return asCommonQueue<Data>(queue);
     },
-    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions) => {
+    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions<Data>) => {
+      names.add(name);
       // Without a timeout: BullMQ remembers a first connection that timed out for good, and its worker then asks again without a pause.
       const worker = new Worker(name, processor, { ...workerOptions(own), connection: openPool(0) }, createPostgresBackend);
       worker.on('error', onError);
-      return asCommonWorker<Data>(worker);
+      worker.on('failed', own.onFailed);
+      return worker;
     },
     exclusively: (change) => holdingLock(changers, change),
     freeLocks: async (nowMs) => {
       await producers.query(`UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`, [nowMs + LONGEST_LOCK_MS]);
     },
-    isReachable: () => answersInTime(producers.query('SELECT 1')),
+    findAway: async () => ((await answersInTime(producers.query('SELECT 1'))) ? [] : [...names]),
     close: async () => {
       isClosing = true;
       await answersInTime(Promise.all(pools.map((pool) => pool.end())));
@@ -124,37 +139,100 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   };
 }
 
-function redisBackend({ redisUrls, prefix = 'spotcheck', onError }: QueueBackendOptions): QueueBackend {
-  const clients: (Redis | Cluster)[] = [];
-  const connect = (role: 'producer' | 'worker') => {
-    const client = connectRedis(redisUrls, role);
-    client.on('error', onError);
-    clients.push(client);
+function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopened }: QueueBackendOptions & { redisUrl: string }): QueueBackend {
+  const servers = redisServers(redisUrl);
+  const clients = new Set<Redis>();
+  const names = new Set<string>();
+  const connect = (role: RedisRole, tag: string, own: RedisOptions = {}) => {
+    const client = servers.connect(role, tag, own);
+    client.on('error', (error) => onError(explainRedisError(error)));
+    clients.add(client);
     return client;
   };
-  const producer = connect('producer');
+  const producers = new Map<string, Redis>();
+  const producerOf = (tag: string) => {
+    const key = servers.isCluster ? tag : '';
+    const producer = producers.get(key) ?? connect('producer', tag);
+    producers.set(key, producer);
+    return producer;
+  };
   // A hash tag for each queue: all keys of a queue share a slot, and queues spread over a Cluster.
-  const prefixOf = (name: string) => `{${prefix}:${name}}`;
+  const tagOf = (name: string) => {
+    names.add(name);
+    return `{${prefix}:${name}}`;
+  };
+  const countsTag = `{${prefix}}`;
+  let counting: Redis | null = null;
   return {
     kind: 'redis',
-    redis: producer,
+    get redis() {
+      counting ??= connect('producer', countsTag, { keyPrefix: countsTag });
+      return counting;
+    },
     createQueue: <Data>(name: string) => {
+      const tag = tagOf(name);
       // BullMQ asks for the version once, and where that takes longer than a producer waits its queue refuses everything for good. Workers ask as well, and wait.
-      const queue = new Queue<Data>(name, { connection: producer, prefix: prefixOf(name), skipWaitingForReady: true, skipVersionCheck: true });
+      const queue = new Queue<Data>(name, { connection: producerOf(tag), prefix: tag, skipWaitingForReady: true, skipVersionCheck: true });
       queue.on('error', onError);
       return asCommonQueue<Data>(queue);
     },
-    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions) => {
-      const worker = new Worker<Data>(name, processor, { ...workerOptions(own), connection: connect('worker'), prefix: prefixOf(name) });
-      worker.on('error', onError);
-      return asCommonWorker<Data>(worker);
+    createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions<Data>) => {
+      const tag = tagOf(name);
+      const open = (each: JobProcessor<Data>) => {
+        const client = connect('worker', tag);
+        const worker = new Worker<Data>(name, each, { ...workerOptions(own), connection: client, prefix: tag });
+        worker.on('error', (error) => onError(explainRedisError(error)));
+        worker.on('failed', own.onFailed);
+        const close = async () => {
+          await worker.close();
+          await leaveRedis(client);
+          clients.delete(client);
+        };
+        return { close };
+      };
+      const hasWaiting = () => hasJob(producerOf(tag), `${tag}:${name}`);
+      return new KeptWorker({ process: processor, open, concurrency: own.concurrency, hasWaiting, onReopened: () => onWorkerReopened?.(name) });
     },
     exclusively: (change) => change(),
     freeLocks: () => Promise.resolve(),
-    isReachable: () => answersInTime(producer.set(`{${prefix}}:ready`, '1', 'EX', 60)),
-    close: async () => {
-      await Promise.all(clients.map(leaveRedis));
+    async findAway() {
+      const asked = await Promise.all([...names].map(async (name) => ((await answersInTime(takesWrites(producerOf(tagOf(name)), tagOf(name)))) ? [] : [name])));
+      return asked.flat();
     },
+    close: async () => {
+      await Promise.all([...clients].map(leaveRedis));
+    },
+  };
+}
+
+/** Of those that only read, one that was replaced answers as well, and one without room. */
+async function takesWrites(redis: Redis, tag: string): Promise<void> {
+  await redis.set(`${tag}:ready`, '1', 'EX', 60);
+}
+
+/** Whether a job waits, or has been due for a second, by the keys and the scores of BullMQ. */
+async function hasJob(redis: Redis, queue: string): Promise<boolean> {
+  const dueBefore = (Date.now() - 1000) * 0x10_00;
+  const [waiting, due] = await Promise.all([redis.llen(`${queue}:wait`), redis.zcount(`${queue}:delayed`, 0, dueBefore)]);
+  return waiting + due > 0;
+}
+
+/** How long a message is not repeated, in milliseconds: connections break by the dozen, and each tries again and again. */
+const REPEATED_AFTER_MS = 10_000;
+
+/** Messages remembered at most. */
+const REMEMBERED = 100;
+
+function withoutRepeats(onError: (error: Error) => void): (error: Error) => void {
+  const toldAtMs = new Map<string, number>();
+  return (error) => {
+    const nowMs = Date.now();
+    // What differs in an address or a job alone is the same.
+    const message = error.message.replaceAll(/\S*\d\S*/g, '#');
+    if (nowMs - (toldAtMs.get(message) ?? 0) < REPEATED_AFTER_MS) return;
+    if (toldAtMs.size >= REMEMBERED) toldAtMs.clear();
+    toldAtMs.set(message, nowMs);
+    onError(error);
   };
 }
 
@@ -175,29 +253,13 @@ async function holdingLock<Result>(pool: Pool, work: () => Promise<Result>): Pro
   }
 }
 
-/** Producers fail fast when Redis is away; workers wait for it as long as it takes. */
-function connectRedis(urls: readonly string[], role: 'producer' | 'worker'): Redis | Cluster {
-  const retryStrategy = (attempt: number) => Math.min(2000, 50 * 2 ** Math.min(attempt, 6));
-  const options =
-    role === 'producer'
-      ? { maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, retryStrategy }
-      : { maxRetriesPerRequest: null, retryStrategy };
-  const [first = ''] = urls;
-  if (urls.length === 1) return new Redis(first, options);
-  const { username, password, protocol } = new URL(first);
-  return new Cluster([...urls], {
-    clusterRetryStrategy: retryStrategy,
-    redisOptions: { ...options, username, password, ...(protocol === 'rediss:' && { tls: {} }) },
-  });
-}
-
 /** Takes leave of a Redis that listens; a connection that is away or does not answer is dropped, or the stop would wait for it. */
-async function leaveRedis(client: Redis | Cluster): Promise<void> {
+async function leaveRedis(client: Redis): Promise<void> {
   if (client.status === 'ready') await answersInTime(client.quit());
   client.disconnect();
 }
 
-function workerOptions({ concurrency, lockDurationMs, keepCompleted = 0 }: JobWorkerOptions): Omit<WorkerOptions, 'connection'> {
+function workerOptions({ concurrency, lockDurationMs, keepCompleted = 0 }: Omit<JobWorkerOptions<never>, 'onFailed'>): Omit<WorkerOptions, 'connection'> {
   return {
     concurrency,
     lockDuration: lockDurationMs,
@@ -221,12 +283,7 @@ async function answersInTime(answer: Promise<unknown>): Promise<boolean> {
   return await Promise.race([answered, new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false).unref())]);
 }
 
-/** The one cast of queues: their classes carry the backend in their type, and nothing outside this file depends on which it is. */
+/** The one cast of queues: their class carries the backend in their type, and nothing outside this file depends on which it is. */
 function asCommonQueue<Data>(queue: unknown): Queue<Data> {
   return queue as Queue<Data>;
-}
-
-/** The one cast of workers, likewise. */
-function asCommonWorker<Data>(worker: unknown): Worker<Data> {
-  return worker as Worker<Data>;
 }

@@ -3,6 +3,19 @@ import type { JobQueues } from './job-queues.ts';
 /** Jobs of a queue by state. */
 export type QueueDepth = { name: string; waiting: number; active: number; delayed: number; failed: number };
 
+/** Without the database the queues of regions are those that are known; it has so long to say, in milliseconds. */
+const REGIONS_MS = 1000;
+
+/** Makes what names the queues that are away, those of regions that this process has not spoken of yet included. */
+export function createAwayReading(queues: JobQueues, listRegions: () => Promise<Map<number, string>>): () => Promise<string[]> {
+  return async () => {
+    const none = new Map<number, string>();
+    const tired = new Promise<Map<number, string>>((resolve) => setTimeout(resolve, REGIONS_MS, none).unref());
+    for (const region of (await Promise.race([listRegions().catch(() => none), tired])).values()) queues.checkQueue(region);
+    return await queues.findAway();
+  };
+}
+
 /** Makes what reads all queues, those of regions that this process has not spoken of yet included; null while one of them does not answer. */
 export function createQueueReading(queues: JobQueues, listRegions: () => Promise<Map<number, string>>): () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null> {
   return async () => {

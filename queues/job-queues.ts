@@ -60,6 +60,8 @@ export type JobQueues = {
   checkQueue(region: string): Queue<RegionJob>;
   /** Every queue that is open in this process, for the board and the metrics. */
   all(): Queue[];
+  /** Names of the queues of this process that cannot be written to; empty when all can. */
+  findAway(): Promise<string[]>;
   close(): Promise<void>;
 };
 
@@ -153,6 +155,7 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     },
     checkQueue,
     all,
+    findAway: () => backend.findAway(),
     async close() {
       await Promise.all(all().map((queue) => queue.close()));
     },

@@ -1,8 +1,23 @@
 import { Gauge, type Registry } from 'prom-client';
+import { createAwayReading } from './depths.ts';
 import type { JobQueues } from './job-queues.ts';
 
-/** Registers the depth of every open queue by state, read when metrics are asked for; a queue that is away reports nothing. */
+/** Registers which queues can be reached, and how deep they are by state, read when metrics are asked for; of a queue that is away no depth is known. */
 export function registerQueueMetrics(registry: Registry, queues: JobQueues, listRegions: () => Promise<Map<number, string>>): void {
+  const findAway = createAwayReading(queues, listRegions);
+  registry.registerMetric(
+    new Gauge({
+      name: 'spotcheck_queue_available',
+      help: '1 where the queue can be written to, 0 where it is away',
+      labelNames: ['queue'],
+      registers: [],
+      async collect() {
+        this.reset();
+        const away = await findAway();
+        for (const { name } of queues.all()) this.set({ queue: name }, away.includes(name) ? 0 : 1);
+      },
+    }),
+  );
   registry.registerMetric(
     new Gauge({
       name: 'spotcheck_queue_jobs',
@@ -11,9 +26,9 @@ export function registerQueueMetrics(registry: Registry, queues: JobQueues, list
       registers: [],
       async collect() {
         this.reset();
-        // The queues of regions that this process has not spoken of yet count as well; without the database those known are shown.
-        for (const region of (await listRegions().catch(() => new Map<number, string>())).values()) queues.checkQueue(region);
-        const depths = await Promise.allSettled(queues.all().map(async (queue) => ({ queue: queue.name, counts: await queue.getJobCounts('waiting', 'active', 'delayed', 'failed') })));
+        const away = await findAway();
+        const there = queues.all().filter(({ name }) => !away.includes(name));
+        const depths = await Promise.allSettled(there.map(async (queue) => ({ queue: queue.name, counts: await queue.getJobCounts('waiting', 'active', 'delayed', 'failed') })));
         for (const depth of depths) {
           if (depth.status === 'rejected') continue;
           for (const [state, count] of Object.entries(depth.value.counts)) this.set({ queue: depth.value.queue, state }, count);

@@ -3,26 +3,32 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
 
-export type RedisServer = { url: string; pid: number; stop: () => Promise<void> };
+export type RedisServer = { url: string; port: number; pid: number; stop: (signal?: NodeJS.Signals) => Promise<void> };
 
-/** Starts a Redis that keeps nothing on disk, for tests, on a free port unless given one; null where redis-server is not installed. It is of the starter's process group, and goes with it. */
-export async function startRedis(givenPort?: number): Promise<RedisServer | null> {
+/** What a server is besides a plain one: more of its arguments, the folder for its files, and the line that says that it works. */
+export type RedisKind = { port?: number; args?: readonly string[]; folder?: string; isSentinel?: boolean };
+
+/**
+ * Starts a Redis that keeps no data on disk, for tests, on a free port unless given one; null where redis-server is not installed. It is of the
+ * starter's process group, and goes with it.
+ */
+export async function startRedis({ port: givenPort, args = [], folder = '/', isSentinel = false }: RedisKind = {}): Promise<RedisServer | null> {
   const port = givenPort ?? (await findFreePort());
-  const args = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
+  const plain = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
+  const child = spawn('redis-server', isSentinel ? args : [...plain, ...args], { stdio: ['ignore', 'pipe', 'inherit'], cwd: folder });
   const isThere = await new Promise<boolean>((resolve, reject) => {
     child.once('spawn', () => resolve(true));
     child.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? resolve(false) : reject(error)));
   });
   if (!isThere) return null;
   const exited = once(child, 'exit');
-  await awaitLine(child.stdout, /Ready to accept connections/);
+  await awaitLine(child.stdout, isSentinel ? /Sentinel ID is/ : /Ready to accept connections/);
   child.stdout.resume();
-  const stop = async () => {
-    child.kill('SIGTERM');
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
     await exited;
   };
-  return { url: `redis://127.0.0.1:${port}`, pid: child.pid ?? 0, stop };
+  return { url: `redis://127.0.0.1:${port}`, port, pid: child.pid ?? 0, stop };
 }
 
 async function awaitLine(stream: NodeJS.ReadableStream, pattern: RegExp): Promise<void> {

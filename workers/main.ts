@@ -65,7 +65,7 @@ async function main(name: string): Promise<void> {
   const log = createLogger({ process: name, level: environment.logLevel });
   const { runtime, close } = openRuntime({
     databaseUrl: environment.databaseUrl,
-    redisUrls: environment.redisUrl?.split(',') ?? [],
+    redisUrl: environment.redisUrl,
     secretKeys: environment.secretKeys,
     publicUrl: environment.publicUrl,
     log,

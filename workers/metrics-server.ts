@@ -13,7 +13,7 @@ export async function serveMetrics(runtime: Runtime, { registry, port, host, sto
   const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
     '/metrics': async () => ({ status: 200, type: registry.contentType, text: await registry.metrics() }),
     '/healthz': () => Promise.resolve({ status: 200, type: 'application/json', text: '{"status":"ok"}' }),
-    '/readyz': () => describeReadiness({ isStoring, isQueueReachable: () => runtime.backend.isReachable(), stopping }),
+    '/readyz': () => describeReadiness({ isStoring, findAway: () => runtime.queues.findAway(), stopping }),
   };
   const listener: RequestListener = (request, response) => {
     const answer = answers[request.url ?? ''] ?? (() => Promise.resolve({ status: 404, type: 'application/json', text: '{"error":"there are /metrics, /healthz and /readyz"}' }));
@@ -35,15 +35,16 @@ export async function serveMetrics(runtime: Runtime, { registry, port, host, sto
   };
 }
 
-type Readiness = { isStoring: () => Promise<boolean>; isQueueReachable: () => Promise<boolean>; stopping: AbortSignal };
+type Readiness = { isStoring: () => Promise<boolean>; findAway: () => Promise<readonly string[]>; stopping: AbortSignal };
 
-async function describeReadiness({ isStoring, isQueueReachable, stopping }: Readiness): Promise<{ status: number; type: string; text: string }> {
-  const [isDatabaseUp, isQueueUp] = await Promise.all([isStoring(), isQueueReachable()]);
+async function describeReadiness({ isStoring, findAway, stopping }: Readiness): Promise<{ status: number; type: string; text: string }> {
+  const [isDatabaseUp, away] = await Promise.all([isStoring(), findAway()]);
+  const isQueueUp = away.length === 0;
   const isReady = isDatabaseUp && isQueueUp && !stopping.aborted;
   const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
   return {
     status: isReady ? 200 : 503,
     type: 'application/json',
-    text: JSON.stringify({ status, database: isDatabaseUp, queue: isQueueUp }),
+    text: JSON.stringify({ status, database: isDatabaseUp, queue: isQueueUp, ...(!isQueueUp && { queues_away: away }) }),
   };
 }

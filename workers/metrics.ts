@@ -22,6 +22,7 @@ export type WorkerMetrics = {
   selfCheckChanged(reachesAny: boolean): void;
   heartbeatsMissed(count: number): void;
   agentsChanged(to: 'offline' | 'online', count: number): void;
+  workerReopened(queue: string): void;
 };
 
 /** The two that operators are shown as well. */
@@ -66,6 +67,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
   const cutOff = new Counter({ name: 'spotcheck_self_check_failures_total', help: 'How often a check process found itself cut off from its reference hosts', registers });
   const missed = new Counter({ name: 'spotcheck_heartbeats_missed_total', help: 'Deadlines of heartbeats that passed: pings missed and runs too long', registers });
   const agents = new Counter({ name: 'spotcheck_agent_changes_total', help: 'Agents that went offline or came back', labelNames: ['to'], registers });
+  const reopened = new Counter({ name: 'spotcheck_queue_workers_reopened_total', help: 'Workers on Redis that took no jobs while some waited, and were opened anew', labelNames: ['queue'], registers });
   return {
     checkCompleted({ type, verdict, latenessMs }) {
       checks.inc({ type, verdict });
@@ -100,6 +102,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     selfCheckChanged: (reachesAny) => cutOff.inc(reachesAny ? 0 : 1),
     heartbeatsMissed: (count) => missed.inc(count),
     agentsChanged: (to, count) => agents.inc({ to }, count),
+    workerReopened: (queue) => reopened.inc({ queue }),
   };
 }
 

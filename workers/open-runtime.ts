@@ -18,7 +18,8 @@ import type { Runtime } from './runtime.ts';
 
 export type RuntimeOptions = {
   databaseUrl: string;
-  redisUrls: readonly string[];
+  /** Null = queues in PostgreSQL. */
+  redisUrl: string | null;
   /** First part of Redis keys; only tests share a Redis. */
   queuePrefix?: string;
   secretKeys: readonly SecretKey[];
@@ -32,18 +33,23 @@ const POOL_SIZE = 10;
 
 /** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
 export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close: () => Promise<void> } {
-  const { databaseUrl, redisUrls, log, registry } = options;
+  const { databaseUrl, redisUrl, log, registry } = options;
   const database = openDatabase({
     databaseUrl,
     secrets: createSecretBox(options.secretKeys),
     poolSize: POOL_SIZE,
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
+  const metrics = createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool)));
   const backend = openQueueBackend({
     databaseUrl,
-    redisUrls,
+    redisUrl,
     ...(options.queuePrefix !== undefined && { prefix: options.queuePrefix }),
     onError: (error) => log.warn({ err: error }, 'queue.error'),
+    onWorkerReopened(queue) {
+      log.warn({ queue }, 'queue.worker_reopened');
+      metrics.workerReopened(queue);
+    },
   });
   const queues = openJobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
@@ -54,7 +60,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     queues,
     judge,
     log,
-    metrics: createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool))),
+    metrics,
     noteDoing: createDoingNotes<NotedDoing>({ mark: (name, nowMs) => markDone(database, name, nowMs), onFailure: (error) => log.warn({ err: error }, 'service.not_marked') }),
     newId: createIdSource(),
     now: Date.now,

@@ -9,16 +9,18 @@ export const getHealth: RequestHandler = (_request, response) => {
 };
 
 /**
- * `GET /readyz`: database and queue take what they are given, otherwise 503 and which of them does not; 503 from the moment on that the process is to stop,
+ * `GET /readyz`: database and all queues take what they are given, otherwise 503 and which of them does not; 503 from the moment on that the process is to stop,
  * too. `clock` is there while the service goes by its own time because PostgreSQL's clock was set: everything works, and an operator should look.
  */
-export function getReadinessHandler({ database, isQueueReachable, stopping }: ApiDependencies): RequestHandler {
+export function getReadinessHandler({ database, findAwayQueues, stopping }: ApiDependencies): RequestHandler {
   const isStoring = createWriteProof(database);
   return async (_request, response) => {
-    const [isDatabaseThere, isQueueThere] = await Promise.all([isStoring(), isQueueReachable().catch(() => false)]);
+    const [isDatabaseThere, away] = await Promise.all([isStoring(), findAwayQueues()]);
+    const isQueueThere = away.length === 0;
     const isReady = isDatabaseThere && isQueueThere && !stopping.aborted;
     const status = stopping.aborted ? 'stopping' : isReady ? 'ready' : 'not ready';
-    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, ...(!isTimeSettled() && { clock: 'set' }) });
+    const notes = { ...(!isQueueThere && { queues_away: away }), ...(!isTimeSettled() && { clock: 'set' }) };
+    response.status(isReady ? 200 : 503).json({ status, database: isDatabaseThere, queue: isQueueThere, ...notes });
   };
 }
 

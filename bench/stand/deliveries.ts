@@ -21,7 +21,7 @@ export type Outbox = {
 export type Told = { id: string; channelId: string; atMs: number };
 
 export function openOutbox(stand: Stand, { databaseUrl, redisUrls, database, tenantId }: Installation): Outbox {
-  const backend = openQueueBackend({ databaseUrl, redisUrls, onError: () => undefined });
+  const backend = openQueueBackend({ databaseUrl, redisUrl: redisUrls[0] ?? null, onError: () => undefined });
   const queues = openJobQueues(backend);
   stand.defer(async () => {
     await queues.close();

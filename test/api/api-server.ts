@@ -112,7 +112,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
       runTrial: async () => ({ verdict: 'up', cause: null, reason: null, latencyMs: 12, httpStatus: null, phases: null, answer: null, certificate: null, conditions: [], facts: [] }),
       submitResults: async (results) => void submittedResults.push(...results),
       readQueues: async () => ({ depths: [{ name: 'evaluate', waiting: 2, active: 1, delayed: 0, failed: 0 }], oldestResultsAtMs: Date.now() - 3000 }),
-      isQueueReachable: async () => true,
+      findAwayQueues: async () => [],
       unstoredPings: createUnstoredPings(Date.now),
       stopping: new AbortController().signal,
       metrics: new Registry(),

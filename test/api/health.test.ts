@@ -5,7 +5,7 @@ import type { ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const queue = { isReachable: true };
-withApiServer(test, { isQueueReachable: async () => queue.isReachable });
+withApiServer(test, { findAwayQueues: async () => (queue.isReachable ? [] : ['deliver']) });
 
 test('health, readiness and metrics need no token', async (t) => {
   const { anonymous } = t.context.api;
@@ -39,7 +39,7 @@ test('requests are counted by the route of the description, never by their path'
 test.serial('a queue that is away makes the process not ready, and it is still healthy', async (t) => {
   queue.isReachable = false;
   const { anonymous } = t.context.api;
-  t.like(await anonymous('GET', '/readyz'), { status: 503, json: { status: 'not ready', database: true, queue: false } });
+  t.like(await anonymous('GET', '/readyz'), { status: 503, json: { status: 'not ready', database: true, queue: false, queues_away: ['deliver'] } });
   t.is((await anonymous('GET', '/healthz')).status, 200);
   queue.isReachable = true;
   t.is((await anonymous('GET', '/readyz')).status, 200);

@@ -25,7 +25,7 @@ function openWorker({ databaseUrl }: ApiServer): Runtime {
   if (runtime !== null) return runtime;
   const opened = openRuntime({
     databaseUrl,
-    redisUrls: [],
+    redisUrl: null,
     secretKeys: [{ id: 'test', key: randomBytes(32) }],
     publicUrl: 'http://localhost:3000',
     log: pino({ level: 'silent' }),

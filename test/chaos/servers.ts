@@ -84,7 +84,7 @@ export async function startServers(stand: Stand, { folder, clock, disk }: Server
     },
     stopRedis,
     async startRedis() {
-      redis = await startRedis(Number(new URL(redisUrl).port));
+      redis = await startRedis({ port: Number(new URL(redisUrl).port) });
     },
     freezeRedis: () => signalRedis('SIGSTOP'),
     thawRedis: () => signalRedis('SIGCONT'),

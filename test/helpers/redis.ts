@@ -9,7 +9,7 @@ export type OwnRedis = { url: string; stop: () => Promise<void>; start: () => Pr
 /** Starts a Redis that ends with the test; null where redis-server is not installed. */
 export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | null> {
   const port = await findFreePort();
-  let server: RedisServer | null = await startRedis(port);
+  let server: RedisServer | null = await startRedis({ port });
   if (server === null) return null;
   const { url } = server;
   const signal = (name: NodeJS.Signals) => void (server !== null && process.kill(server.pid, name));
@@ -23,7 +23,7 @@ export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | nul
     url,
     stop,
     async start() {
-      server = await startRedis(port);
+      server = await startRedis({ port });
     },
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),

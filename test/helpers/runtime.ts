@@ -33,7 +33,7 @@ export async function openTestRuntime(t: ExecutionContext, backend?: QueueBacken
   const logLines: Record<string, unknown>[] = [];
   const options = {
     databaseUrl,
-    redisUrls: backend?.redisUrl ? [backend.redisUrl] : [],
+    redisUrl: backend?.redisUrl ?? null,
     ...(backend !== undefined && { queuePrefix: `${backend.prefix}-${randomBytes(3).toString('hex')}` }),
     secretKeys: [{ id: 'test', key: randomBytes(32) }],
     publicUrl: 'http://localhost:3000',

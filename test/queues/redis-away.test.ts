@@ -13,7 +13,7 @@ for (const [what, take] of [['does not answer', 'freeze'], ['is away', 'stop']] 
     const redis = await startOwnRedis(t);
     if (redis === null) throw new Error('no Redis');
     await redis[take]();
-    const backend = openQueueBackend({ databaseUrl: '', redisUrls: [redis.url], onError: () => undefined });
+    const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
     t.teardown(() => backend.close());
     const queue = backend.createQueue<{ number: number }>('away');
     t.teardown(() => queue.close());
@@ -21,9 +21,9 @@ for (const [what, take] of [['does not answer', 'freeze'], ['is away', 'stop']] 
     await t.throwsAsync(queue.add('job', { number: 1 }));
     t.true(performance.now() - startedAt < 20_000);
     // What a version that is asked for once would have taken.
-    await t.throwsAsync(until(() => backend.isReachable(), { timeoutMs: 6000 }));
+    await t.throwsAsync(until(async () => (await backend.findAway()).length === 0, { timeoutMs: 6000 }));
     await (take === 'freeze' ? redis.thaw() : redis.start());
-    await until(() => backend.isReachable());
+    await until(async () => (await backend.findAway()).length === 0);
     const job = await queue.add('job', { number: 2 });
     t.like(await queue.getJob(job.id ?? ''), { data: { number: 2 } });
     t.is(await job.getState(), 'waiting');
@@ -35,11 +35,11 @@ if (isRedisInstalled) test('a Redis that answers and has no room counts as away 
   if (redis === null) throw new Error('no Redis');
   const operator = new Redis(redis.url);
   t.teardown(() => operator.quit());
-  const backend = openQueueBackend({ databaseUrl: '', redisUrls: [redis.url], onError: () => undefined });
+  const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
   t.teardown(() => backend.close());
-  await until(() => backend.isReachable());
+  await until(async () => (await backend.findAway()).length === 0);
   await operator.config('SET', 'maxmemory', '1');
-  t.false(await backend.isReachable());
+  t.not((await backend.findAway()).length, 0);
   await operator.config('SET', 'maxmemory', '0');
-  t.true(await backend.isReachable());
+  t.deepEqual(await backend.findAway(), []);
 });

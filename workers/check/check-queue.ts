@@ -102,8 +102,8 @@ export function workOnChecks(runtime: Runtime, { region, probe, selfCheckHosts =
     concurrency: JOBS_AT_ONCE,
     lockDurationMs: LOCK_MS,
     keepCompleted: KEEP_COMPLETED,
+    onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'tick.failed'),
   });
-  worker.on('failed', (job, error) => log.error({ err: error, job_id: job?.id }, 'tick.failed'));
   return {
     async stop() {
       await worker.close();

@@ -20,8 +20,7 @@ export function workOnLookUps({ backend, log }: Pick<Runtime, 'backend' | 'log'>
       const reading = await readPage(page, [], job.data.tenantId);
       return reading.outcome === 'read' ? { outcome: 'read', components: reading.snapshot.components.length } : { outcome: 'failed', reason: reading.failure.reason };
     },
-    { concurrency: LOOK_UPS_AT_ONCE, lockDurationMs: LOCK_MS },
+    { concurrency: LOOK_UPS_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'look_up.failed') },
   );
-  worker.on('failed', (job, error) => log.error({ err: error, job_id: job?.id }, 'look_up.failed'));
   return { stop: () => worker.close() };
 }

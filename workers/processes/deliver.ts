@@ -47,9 +47,8 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
       const { outcomes, isCutShort } = await runLanes(deliverer, job.data.channelIds);
       return isCutShort ? await giveJobBack(job, token) : outcomes;
     },
-    { concurrency: JOBS_AT_ONCE, lockDurationMs: LOCK_MS },
+    { concurrency: JOBS_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: (job, error) => log.error({ err: error, job_id: job?.id }, 'delivery.job_failed') },
   );
-  worker.on('failed', (job, error) => log.error({ err: error, job_id: job?.id }, 'delivery.job_failed'));
   return {
     name: 'deliver',
     async stop() {

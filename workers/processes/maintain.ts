@@ -48,7 +48,8 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
         throw error;
       }
     },
-    { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS },
+    // Told above: a failed chore throws after it was logged.
+    { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: () => undefined },
   );
   // Whoever set the service's time mends at once what that leaves behind, and once more when every process knows of it.
   const mendAfterSetting = (clock: ClockName) => {

@@ -1,0 +1,171 @@
+import { connect as connectTcp, isIP, Socket, type TcpNetConnectOpts } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
+
+export type Endpoint = { host: string; port: number };
+
+/** How a Cluster's nodes are spoken to; the same for all of them. */
+export type ClusterAccess = { username?: string; password?: string; isSecure: boolean };
+
+const SLOTS = 16_384;
+
+/** A node that has not answered by then counts as away, in milliseconds. */
+const ANSWER_MS = 2000;
+
+/** What the nodes said holds for this long, in milliseconds: all connections of a process break at once. */
+const ROUND_MS = 500;
+
+/** Between two connections of one client, in milliseconds: nodes that do not agree yet send it to and fro. */
+const BETWEEN_CONNECTIONS_MS = 500;
+
+/** Nodes asked in one round, those of the configuration first. */
+const ASKED_AT_ONCE = 16;
+
+/** A socket whose other end does not close it is destroyed after this, in milliseconds. */
+const DISCONNECT_MS = 2000;
+
+type Master = Endpoint & { id: string };
+/** What one node says: who it is, and who has which slots. */
+type Answer = { id: string; ranges: readonly { from: number; to: number; master: Master }[]; nodes: readonly Endpoint[] };
+type Round = { answers: readonly Answer[]; failures: readonly Error[] };
+
+/** The slot of a key, of the part in braces where it has one (Redis Cluster specification). */
+export function slotOf(key: string): number {
+  const tag = /\{([^}]+)\}/.exec(key)?.[1] ?? key;
+  let crc = 0;
+  for (const byte of Buffer.from(tag)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc & 0x80_00 ? (crc << 1) ^ 0x10_21 : crc << 1) & 0xff_ff;
+  }
+  return crc % SLOTS;
+}
+
+/** Finds the master of a slot by asking all known nodes and believing most of them: one that was cut off may not know that it was replaced. */
+export class ClusterNodes {
+  readonly access: ClusterAccess;
+  readonly #configured: readonly Endpoint[];
+  #learned: readonly Endpoint[] = [];
+  #round: Promise<Round> | null = null;
+  #freshUntilMs = 0;
+
+  constructor(configured: readonly Endpoint[], access: ClusterAccess) {
+    this.#configured = configured;
+    this.access = access;
+  }
+
+  /** The node that holds the slot and answers; throws an error that says who does not. */
+  async findMaster(slot: number): Promise<Endpoint> {
+    const { answers, failures } = await this.#askAll();
+    const votes = new Map<string, { master: Master; count: number }>();
+    for (const { ranges } of answers) {
+      const master = ranges.find(({ from, to }) => slot >= from && slot <= to)?.master;
+      if (master !== undefined) votes.set(master.id, { master, count: (votes.get(master.id)?.count ?? 0) + 1 });
+    }
+    const [most] = [...votes.values()].toSorted((a, b) => b.count - a.count);
+    if (most === undefined) throw failures[0] ?? new Error(`no node of the Redis Cluster has slot ${slot}`);
+    const { master } = most;
+    // A node that hangs takes connections all the same, and whoever has one waits.
+    if (!answers.some(({ id }) => id === master.id)) await askNode(master, this.access);
+    return master;
+  }
+
+  /** One round at a time; those who come while it lasts, and shortly after, share it. */
+  #askAll(): Promise<Round> {
+    if (this.#round === null || Date.now() > this.#freshUntilMs) {
+      this.#freshUntilMs = Number.POSITIVE_INFINITY;
+      this.#round = this.#ask().finally(() => (this.#freshUntilMs = Date.now() + ROUND_MS));
+    }
+    return this.#round;
+  }
+
+  async #ask(): Promise<Round> {
+    const endpoints = new Map([...this.#configured, ...this.#learned].map((endpoint) => [nameOf(endpoint), endpoint]));
+    const asked = await Promise.allSettled([...endpoints.values()].slice(0, ASKED_AT_ONCE).map((endpoint) => askNode(endpoint, this.access)));
+    const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const failures = asked.flatMap((answer) => (answer.status === 'rejected' && answer.reason instanceof Error ? [answer.reason] : []));
+    if (answers.length > 0) this.#learned = answers.flatMap(({ nodes }) => nodes);
+    return { answers, failures };
+  }
+}
+
+/**
+ * Makes the class that ioredis connects by: to whichever node holds the slot at that moment. All keys of a queue share one slot, so that a queue
+ * needs one node at a time and none of what a client of the whole Cluster keeps in step.
+ */
+export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<RedisOptions['Connector']> {
+  return class extends AbstractConnector {
+    #nextAtMs = 0;
+
+    constructor() {
+      super(DISCONNECT_MS);
+    }
+
+    override check({ role }: { role?: string }): boolean {
+      return role === undefined || role === 'master';
+    }
+
+    override async connect(): Promise<Socket> {
+      this.connecting = true;
+      delete this.firstError;
+      await delay(Math.max(0, this.#nextAtMs - Date.now()));
+      this.#nextAtMs = Date.now() + BETWEEN_CONNECTIONS_MS;
+      const master = await nodes.findMaster(slot).catch((error: Error) => error);
+      if (!this.connecting) throw new Error('Connection is closed.');
+      this.stream = master instanceof Error ? new Socket().destroy() : openSocket(master, nodes.access.isSecure);
+      // ioredis gives a connection up for good where its connector fails, and tries again where a socket does.
+      if (master instanceof Error) this.firstError = master;
+      else this.stream.once('error', (error: Error) => (this.firstError = error));
+      return this.stream;
+    }
+  };
+}
+
+/** What TLS is told beside the usual: a server may have several names at one address. */
+export function tlsTo(host: string): { servername?: string } {
+  return isIP(host) === 0 ? { servername: host } : {};
+}
+
+function openSocket({ host, port }: Endpoint, isSecure: boolean): Socket {
+  const options: TcpNetConnectOpts = { host, port };
+  return isSecure ? connectTls({ ...options, ...tlsTo(host) }) : connectTcp(options);
+}
+
+async function askNode(endpoint: Endpoint, { username, password, isSecure }: ClusterAccess): Promise<Answer> {
+  const client = new Redis({
+    ...endpoint,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(isSecure && { tls: tlsTo(endpoint.host) }),
+    lazyConnect: true,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    connectTimeout: ANSWER_MS,
+    commandTimeout: ANSWER_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  let reason: Error | null = null;
+  client.on('error', (error: Error) => (reason ??= error));
+  try {
+    const [id, slots] = await Promise.all([client.call('CLUSTER', 'MYID'), client.call('CLUSTER', 'SLOTS')]);
+    return { id: String(id), ...readSlots(slots, endpoint) };
+  } catch (error) {
+    throw reason ?? new Error(`Redis node ${nameOf(endpoint)} does not answer: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Reads ranges of [from, to, master, ...replicas], each node [host, port, id, ...]; a node that does not know its own host has none, and was reached by ours. */
+function readSlots(slots: unknown, asked: Endpoint): Pick<Answer, 'ranges' | 'nodes'> {
+  const rows = Array.isArray(slots) ? (slots as [number, number, ...[string | null, number, string][]][]) : [];
+  const toMaster = ([host, port, id]: [string | null, number, string]): Master => ({ host: host || asked.host, port, id });
+  const ranges = rows.flatMap(([from, to, master]) => (master === undefined || master[0] === '?' ? [] : [{ from, to, master: toMaster(master) }]));
+  const nodes = rows.flatMap(([, , ...all]) => all.filter(([host]) => host !== '?').map(toMaster));
+  return { ranges, nodes };
+}
+
+function nameOf({ host, port }: Endpoint): string {
+  return `${host}:${port}`;
+}

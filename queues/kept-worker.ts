@@ -1,0 +1,84 @@
+/** One opening of a worker; `close` takes no new job and resolves when those in hand are done. */
+export type OpenedWorker = { close: () => Promise<void> };
+
+/** What a processor does with one job, whatever a job is. */
+type Process<Job> = (job: Job, token: string | undefined) => Promise<unknown>;
+
+export type KeptWorkerOptions<Job> = {
+  process: Process<Job>;
+  /** Opens a worker with connections of its own. */
+  open: (process: Process<Job>) => OpenedWorker;
+  /** Jobs that it has in hand at most. */
+  concurrency: number;
+  /** Whether a job could be taken now; rejects when the queue is away. */
+  hasWaiting: () => Promise<boolean>;
+  onReopened: () => void;
+};
+
+/** How often it is looked whether jobs are taken, in milliseconds. A job that waits is taken within milliseconds. */
+const LOOK_EVERY_MS = 10_000;
+
+/** Looks in a row that must find the same before a worker is given up. */
+const LOOKS = 2;
+
+/** A worker that hangs is not waited for longer when the process stops, in milliseconds. */
+const LEAVE_MS = 1000;
+
+/**
+ * Keeps a worker at work: one that has taken nothing for two looks, with a job waiting and a hand free, is opened anew. Whatever it waits for, on
+ * a connection that nobody answers any more, another one does not.
+ */
+export class KeptWorker<Job> {
+  readonly #options: KeptWorkerOptions<Job>;
+  readonly #left = new Set<Promise<void>>();
+  readonly #timer: NodeJS.Timeout;
+  #worker: OpenedWorker;
+  #counts = { taken: 0, inHand: 0 };
+  #takenAtLook = 0;
+  #idleLooks = 0;
+  #isClosing = false;
+
+  constructor(options: KeptWorkerOptions<Job>) {
+    this.#options = options;
+    this.#worker = this.#open();
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#timer);
+    await this.#worker.close();
+    await Promise.race([Promise.all(this.#left), new Promise((resolve) => setTimeout(resolve, LEAVE_MS).unref())]);
+  }
+
+  #open(): OpenedWorker {
+    // Of this opening alone: the one before may still have some in hand.
+    const counts = { taken: 0, inHand: 0 };
+    this.#counts = counts;
+    this.#takenAtLook = 0;
+    return this.#options.open(async (job, token) => {
+      counts.taken += 1;
+      counts.inHand += 1;
+      try {
+        return await this.#options.process(job, token);
+      } finally {
+        counts.inHand -= 1;
+      }
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { taken, inHand } = this.#counts;
+    const isIdle = taken === this.#takenAtLook && inHand < this.#options.concurrency;
+    this.#takenAtLook = taken;
+    const isStuck = isIdle && (await this.#options.hasWaiting().catch(() => false));
+    this.#idleLooks = isStuck ? this.#idleLooks + 1 : 0;
+    if (this.#idleLooks < LOOKS || this.#isClosing) return;
+    this.#idleLooks = 0;
+    const forget = () => void this.#left.delete(left);
+    const left = this.#worker.close().then(forget, forget);
+    this.#left.add(left);
+    this.#worker = this.#open();
+    this.#options.onReopened();
+  }
+}

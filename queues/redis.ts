@@ -1,0 +1,108 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import { ClusterNodes, connectorTo, slotOf, tlsTo, type Endpoint } from './cluster-node.ts';
+
+/** Producers fail fast when Redis is away; workers wait for it as long as it takes. */
+export type RedisRole = 'producer' | 'worker';
+
+/** Opens connections to the Redis of a `REDIS_URL`, each to the server that holds a key, wherever that goes. */
+export type RedisServers = {
+  /** Whether keys may live on different servers: then each queue has connections of its own. */
+  isCluster: boolean;
+  connect: (role: RedisRole, key: string, own?: RedisOptions) => Redis;
+};
+
+/** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
+export const COMMAND_TIMEOUT_MS = 5000;
+
+/** A server that says nothing for this long is given up with its connection, in milliseconds: longer than a worker waits for a job (10 s). Where there is nobody to go to instead, it may take its time. */
+const SILENCE_MS = { replaceable: 15_000, only: 60_000 } as const;
+
+/** A host that is gone does not even refuse, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3000;
+
+const SENTINEL_PORT = 26_379;
+const SENTINEL_TIMEOUT_MS = 2000;
+
+/** What a server says that is not the one to ask (any more, or yet); scripts of Redis 6 hide it in a sentence. */
+const NOT_HERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY)\b|-READONLY\b/;
+
+/** What it says to those who wait for a job while it becomes a replica. */
+const NO_MASTER_ANY_MORE = /^UNBLOCKED\b/;
+
+/** Codes of certificates that cannot be trusted; the usual reason is an authority of one's own. */
+const UNTRUSTED = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?)$/;
+
+/** Reads the address: one server, the nodes of a Cluster with commas between, or sentinels. */
+export function redisServers(redisUrl: string): RedisServers {
+  const sentinel = sentinelOptions(redisUrl);
+  if (sentinel !== null) return { isCluster: false, connect: (role, _key, own) => new Redis({ ...optionsOf(role, SILENCE_MS.replaceable), ...sentinel, ...own }) };
+  const [first = '', ...others] = redisUrl.split(',');
+  if (others.length > 0) return clusterServers([first, ...others]);
+  const { protocol, hostname } = new URL(first);
+  const tls = protocol === 'rediss:' && { tls: tlsTo(hostname) };
+  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, SILENCE_MS.only), ...tls, ...own }) };
+}
+
+/** Says of an error what an operator can do about it. */
+export function explainRedisError(error: Error): Error {
+  if (!('code' in error) || !UNTRUSTED.test(String(error.code))) return error;
+  return new Error(`The certificate of Redis is not trusted (${error.message}): name the file of its authority in NODE_EXTRA_CA_CERTS`, { cause: error });
+}
+
+function clusterServers(urls: readonly string[]): RedisServers {
+  const { protocol, username, password } = new URL(urls[0] ?? '');
+  const endpoints = urls.map((url): Endpoint => {
+    const { hostname, port } = new URL(url);
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) };
+  });
+  const login = { ...(username !== '' && { username: decodeURIComponent(username) }), ...(password !== '' && { password: decodeURIComponent(password) }) };
+  const nodes = new ClusterNodes(endpoints, { ...login, isSecure: protocol === 'rediss:' });
+  return { isCluster: true, connect: (role, key, own) => new Redis({ ...optionsOf(role, SILENCE_MS.replaceable), ...login, ...own, Connector: connectorTo(nodes, slotOf(key)) }) };
+}
+
+/** Null where the address is none of sentinels: `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them. */
+function sentinelOptions(redisUrl: string): RedisOptions | null {
+  const { scheme, login = '', hosts = '', db = '', query = '' } = /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<login>[^@]*)@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/.exec(redisUrl)?.groups ?? {};
+  if (scheme === undefined) return null;
+  const [username = '', password = ''] = login.split(':').map(decodeURIComponent);
+  const parameters = new URLSearchParams(query);
+  const [sentinelUsername, sentinelPassword] = [parameters.get('sentinel_username'), parameters.get('sentinel_password')];
+  return {
+    sentinels: hosts.split(',').map((address) => {
+      const { hostname, port } = new URL(`redis://${address}`);
+      return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || SENTINEL_PORT) };
+    }),
+    name: parameters.get('name') ?? '',
+    db: Number(db),
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password }),
+    ...(sentinelUsername !== null && { sentinelUsername }),
+    ...(sentinelPassword !== null && { sentinelPassword }),
+    ...(scheme === 'rediss' && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
+    sentinelRetryStrategy: (attempt) => Math.min(2000, 100 * attempt),
+  };
+}
+
+function optionsOf(role: RedisRole, socketTimeout: number): RedisOptions {
+  const common = {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout,
+    retryStrategy: (attempt: number) => Math.min(2000, 50 * 2 ** Math.min(attempt, 6)),
+  };
+  if (role === 'worker') return { ...common, maxRetriesPerRequest: null, reconnectOnError: reconnecting(Number.POSITIVE_INFINITY) };
+  return { ...common, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, reconnectOnError: reconnecting(COMMAND_TIMEOUT_MS) };
+}
+
+/** Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a stretch, or commands whose callers have gone would pile up. */
+function reconnecting(forMs: number): (error: Error) => false | 1 | 2 {
+  let [beganAtMs, lastAtMs] = [0, 0];
+  return ({ message }) => {
+    if (NO_MASTER_ANY_MORE.test(message)) return 1;
+    if (!NOT_HERE.test(message)) return false;
+    const nowMs = Date.now();
+    if (nowMs - lastAtMs > COMMAND_TIMEOUT_MS) beganAtMs = nowMs;
+    lastAtMs = nowMs;
+    return nowMs - beganAtMs < forMs ? 2 : 1;
+  };
+}

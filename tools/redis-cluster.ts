@@ -1,0 +1,166 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
+import { startRedis, type RedisServer } from './redis-server.ts';
+
+/** A Redis Cluster for tests and chaos runs. Nodes are named by their place, masters first; roles change with promotions. */
+export type RedisCluster = {
+  urls: readonly string[];
+  /** Places of the nodes that are masters and hold slots at the moment, as the living nodes see it. */
+  listMasters: () => Promise<number[]>;
+  /** Ends a node as kill -9 does. */
+  kill: (place: number) => Promise<void>;
+  /** Starts a killed node again, empty but for its name and its role. */
+  start: (place: number) => Promise<void>;
+  signal: (place: number, signal: NodeJS.Signals) => void;
+  /** Has a replica of a master take its place in order; resolves when it has. */
+  promoteReplicaOf: (place: number) => Promise<void>;
+  /** Moves the slot of a key, keys and all, from its master to another one. */
+  migrateSlotOf: (key: string) => Promise<void>;
+  /** Empties every master. */
+  flush: () => Promise<void>;
+  /** The place of the master that holds a key's slot. */
+  findMasterOf: (key: string) => Promise<number>;
+  stop: () => Promise<void>;
+};
+
+export type ClusterSize = { masters: number; replicas: number; nodeTimeoutMs?: number };
+
+const SLOTS = 16_384;
+
+/** Nodes have agreed on who they are, or on who is master, within this, in milliseconds. */
+const AGREED_WITHIN_MS = 60_000;
+
+type Node = { place: number; port: number; id: string; server: RedisServer | null; client: Redis };
+
+/** Starts the nodes, each with its files in the folder, and has them agree; null where redis-server is not installed. */
+export async function startRedisCluster(folder: string, { masters, replicas, nodeTimeoutMs = 15_000 }: ClusterSize): Promise<RedisCluster | null> {
+  const nodes: Node[] = [];
+  const run = async (port: number, busPort: number) => {
+    const own = join(folder, `redis-${port}`);
+    await mkdir(own, { recursive: true });
+    const args = ['--cluster-enabled', 'yes', '--cluster-port', `${busPort}`, '--cluster-node-timeout', `${nodeTimeoutMs}`, '--repl-diskless-sync-delay', '0'];
+    return await startRedis({ port, args, folder: own });
+  };
+  const busPorts = new Map<number, number>();
+  for (let place = 0; place < masters + replicas; place += 1) {
+    const [port, busPort] = [await findFreePort(), await findFreePort()];
+    const server = await run(port, busPort);
+    if (server === null) return null;
+    busPorts.set(port, busPort);
+    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: null, commandTimeout: AGREED_WITHIN_MS });
+    // Who kills nodes sees connections break.
+    client.on('error', () => undefined);
+    nodes.push({ place, port, server, client, id: String(await client.call('CLUSTER', 'MYID')) });
+  }
+  const [first] = nodes;
+  const living = () => nodes.filter(({ server }) => server !== null);
+  const nodeAt = (place: number) => {
+    const node = nodes[place];
+    if (node === undefined) throw new Error(`there is no node ${place}`);
+    return node;
+  };
+  const stop = async () => {
+    for (const { client } of nodes) client.disconnect();
+    await Promise.all(living().map(({ server }) => server?.stop('SIGKILL')));
+  };
+  try {
+    await agree(nodes, { masters, busPorts });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const readNodes = async () => parseNodes(String(await (living()[0] ?? first)?.client.call('CLUSTER', 'NODES')));
+  const placeOf = (id: string) => nodes.findIndex((node) => node.id === id);
+  const findMasterOf = async (key: string) => {
+    const slot = await slotOf(living()[0] ?? nodeAt(0), key);
+    const holder = (await readNodes()).find(({ ranges }) => ranges.some(([from, to]) => slot >= from && slot <= to));
+    return placeOf(holder?.id ?? '');
+  };
+  const listMasters = async () => (await readNodes()).filter(({ isMaster, isFailed, ranges }) => isMaster && !isFailed && ranges.length > 0).map(({ id }) => placeOf(id));
+  return {
+    urls: nodes.map(({ port }) => `redis://127.0.0.1:${port}`),
+    listMasters,
+    findMasterOf,
+    async kill(place) {
+      const node = nodeAt(place);
+      const { server } = node;
+      node.server = null;
+      await server?.stop('SIGKILL');
+    },
+    async start(place) {
+      const node = nodeAt(place);
+      node.server ??= await run(node.port, busPorts.get(node.port) ?? 0);
+    },
+    signal: (place, signal) => void process.kill(nodeAt(place).server?.pid ?? 0, signal),
+    async promoteReplicaOf(place) {
+      const master = nodeAt(place);
+      const replica = (await readNodes()).find(({ masterId, isFailed }) => masterId === master.id && !isFailed);
+      if (replica === undefined) throw new Error(`node ${place} has no replica`);
+      const successor = nodeAt(placeOf(replica.id));
+      await untilTrue(async () => /master_link_status:up/.test(await successor.client.info('replication')));
+      await successor.client.call('CLUSTER', 'FAILOVER');
+      await untilTrue(async () => /role:master/.test(await successor.client.info('replication')));
+    },
+    async migrateSlotOf(key) {
+      const source = nodeAt(await findMasterOf(key));
+      const target = nodeAt((await listMasters()).find((place) => place !== source.place) ?? 0);
+      const slot = await slotOf(source, key);
+      await target.client.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source.id);
+      await source.client.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id);
+      for (;;) {
+        const keys = (await source.client.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[];
+        if (keys.length === 0) break;
+        await source.client.call('MIGRATE', '127.0.0.1', target.port, '', 0, 5000, 'REPLACE', 'KEYS', ...keys);
+      }
+      for (const node of [target, source]) await node.client.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id);
+    },
+    async flush() {
+      for (const place of await listMasters()) await nodeAt(place).client.flushall();
+    },
+    stop,
+  };
+}
+
+/** Introduces all nodes to each other, deals the slots to the masters, and gives each replica a master. */
+async function agree(nodes: readonly Node[], { masters, busPorts }: { masters: number; busPorts: ReadonlyMap<number, number> }): Promise<void> {
+  const perMaster = Math.ceil(SLOTS / masters);
+  for (const { place, port, client } of nodes) {
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', place + 1);
+    if (place < masters) await client.call('CLUSTER', 'ADDSLOTSRANGE', place * perMaster, Math.min(SLOTS, (place + 1) * perMaster) - 1);
+    if (place > 0) await nodes[0]?.client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPorts.get(port) ?? 0);
+  }
+  for (const { client } of nodes) await untilTrue(async () => parseNodes(String(await client.call('CLUSTER', 'NODES'))).length === nodes.length);
+  for (const { place, client } of nodes.slice(masters)) await client.call('CLUSTER', 'REPLICATE', nodes[place % masters]?.id ?? '');
+  for (const { place, client } of nodes) {
+    await untilTrue(async () => /cluster_state:ok/.test(String(await client.call('CLUSTER', 'INFO'))));
+    await untilTrue(async () => place < masters || /master_link_status:up/.test(await client.info('replication')));
+    await untilTrue(async () => parseNodes(String(await client.call('CLUSTER', 'NODES'))).filter(({ isMaster }) => isMaster).length === masters);
+  }
+}
+
+type SeenNode = { id: string; isMaster: boolean; isFailed: boolean; masterId: string; ranges: [number, number][] };
+
+/** Reads the lines of CLUSTER NODES: id, address, flags, master, pings, epoch, link, slots; those on their way are in brackets. */
+function parseNodes(text: string): SeenNode[] {
+  return text.trim().split('\n').map((line) => {
+    const [id = '', , flags = '', masterId = '', , , , , ...slots] = line.split(' ');
+    const ranges = slots.filter((slot) => !slot.startsWith('[')).map((slot): [number, number] => {
+      const [from = '', to = from] = slot.split('-');
+      return [Number(from), Number(to)];
+    });
+    return { id, isMaster: flags.includes('master'), isFailed: /fail(?!\?)/.test(flags), masterId, ranges };
+  });
+}
+
+async function slotOf({ client }: Node, key: string): Promise<number> {
+  return Number(await client.call('CLUSTER', 'KEYSLOT', key));
+}
+
+async function untilTrue(look: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + AGREED_WITHIN_MS; !(await look()); await delay(50)) {
+    if (Date.now() > deadline) throw new Error(`the nodes did not agree: ${look.toString()}`);
+  }
+}
