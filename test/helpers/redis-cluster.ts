@@ -1,12 +1,8 @@
 import type { ExecutionContext } from 'ava';
 import { startRedisCluster, type ClusterSize, type RedisCluster } from '../../tools/redis-cluster.ts';
-import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
-import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 
-/** Starts a Cluster that ends with the test. A node counts as dead after two seconds unless said otherwise, and a replica takes its place a second or two later. Throws where redis-server is not installed. */
+/** Starts a Cluster that ends with the test. A node counts as dead after two seconds, and a replica takes its place a second or two later. Throws where redis-server is not installed. */
 export async function startOwnCluster(t: ExecutionContext, { masters = 3, replicas = 3, nodeTimeoutMs = 2000 }: Partial<ClusterSize> = {}): Promise<RedisCluster> {
   const cluster = await startRedisCluster(await temporaryFolder(t), { masters, replicas, nodeTimeoutMs });
   if (cluster === null) throw new Error('redis-server is not installed');
