@@ -52,6 +52,8 @@ export type QueueBackend = {
    * measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
+  /** How often a producer's connection has come about: a server that was reached anew may have lost the latest of what it was told. Always 0 on PostgreSQL. */
+  countConnections(): number;
   /** Names of this process's queues that do not answer within a second, or refuse what they are given, as a Redis without room does; empty when none is. */
   findAway(): Promise<string[]>;
   /** Closes the connections; queues and workers are closed before. */
@@ -131,6 +133,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     freeLocks: async (nowMs) => {
       await producers.query(`UPDATE job SET locked_until_ms = $1::bigint WHERE state = 'active' AND locked_until_ms > $1::bigint`, [nowMs + LONGEST_LOCK_MS]);
     },
+    countConnections: () => 0,
     findAway: async () => ((await answersInTime(producers.query('SELECT 1'))) ? [] : [...names]),
     close: async () => {
       isClosing = true;
@@ -152,7 +155,7 @@ function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopene
   const producers = new Map<string, Redis>();
   const producerOf = (tag: string) => {
     const key = servers.isCluster ? tag : '';
-    const producer = producers.get(key) ?? connect('producer', tag);
+    const producer = producers.get(key) ?? connect('producer', tag).on('ready', () => (connections += 1));
     producers.set(key, producer);
     return producer;
   };
@@ -163,6 +166,7 @@ function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopene
   };
   const countsTag = `{${prefix}}`;
   let counting: Redis | null = null;
+  let connections = 0;
   return {
     kind: 'redis',
     get redis() {
@@ -195,6 +199,7 @@ function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopene
     },
     exclusively: (change) => change(),
     freeLocks: () => Promise.resolve(),
+    countConnections: () => connections,
     async findAway() {
       const asked = await Promise.all([...names].map(async (name) => ((await answersInTime(takesWrites(producerOf(tagOf(name)), tagOf(name)))) ? [] : [name])));
       return asked.flat();

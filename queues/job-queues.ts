@@ -35,7 +35,7 @@ export type JobQueues = {
   applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
   /** Has check workers take looks once they are due, with one job for those of an agent that are due together; an agent without a queue of ours is left out. */
   enqueueLooks(looks: readonly DueLook[], regions: ReadonlyMap<number, string>): Promise<void>;
-  /** Makes every region's schedulers those of the occupied phases; returns how many had to be mended. */
+  /** Makes every region's schedulers those of the occupied phases, thoroughly where told so or connected anew; returns how many had to be mended. */
   reconcileSchedules(occupied: readonly SchedulePhase[], regions: ReadonlyMap<number, string>, when: { nowMs: number; thorough: boolean }): Promise<number>;
   /**
    * Takes out of the queues what the time stands in the way of after it was set back: jobs that wait for moments of before, which are made again from
@@ -82,6 +82,7 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     return region === undefined ? null : checkQueue(region);
   };
   const addLook = createLookAdder();
+  let reconciledConnections = backend.countConnections();
   const enqueueLooks: JobQueues['enqueueLooks'] = async (looks, regions) => {
     for (const look of looks) {
       const queue = queueOf(look.agentNo, regions);
@@ -104,11 +105,15 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
     enqueueLooks,
     async reconcileSchedules(occupied, regions, when) {
       let mended = 0;
+      // A replica that was promoted may have as many as there should be, of an earlier moment.
+      const connections = backend.countConnections();
+      const thorough = when.thorough || connections !== reconciledConnections;
       for (const [agentNo, region] of regions) {
         const places = occupied.filter((place) => place.agentNo === agentNo);
-        const { added, removed } = await reconcileQueue(checkQueue(region), places, { ...when, exclusively: backend.exclusively });
+        const { added, removed } = await reconcileQueue(checkQueue(region), places, { ...when, thorough, exclusively: backend.exclusively });
         mended += added + removed;
       }
+      reconciledConnections = connections;
       return mended;
     },
     async forgetTime(regions) {

@@ -14,7 +14,7 @@ export type RedisServers = {
 /** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
 export const COMMAND_TIMEOUT_MS = 5000;
 
-/** A server that says nothing for this long is given up with its connection, in milliseconds: longer than a worker waits for a job (10 s). Where there is nobody to go to instead, it may take its time. */
+/** A server that says nothing to a worker for this long is given up with its connection, in milliseconds: longer than it waits for a job (10 s). Where there is nobody to go to instead, it may take its time. */
 const SILENCE_MS = { replaceable: 15_000, only: 60_000 } as const;
 
 /** A host that is gone does not even refuse, in milliseconds. */
@@ -87,11 +87,11 @@ function sentinelOptions(redisUrl: string): RedisOptions | null {
 function optionsOf(role: RedisRole, socketTimeout: number): RedisOptions {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout,
     retryStrategy: (attempt: number) => Math.min(2000, 50 * 2 ** Math.min(attempt, 6)),
   };
-  if (role === 'worker') return { ...common, maxRetriesPerRequest: null, reconnectOnError: reconnecting(Number.POSITIVE_INFINITY) };
-  return { ...common, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, reconnectOnError: reconnecting(COMMAND_TIMEOUT_MS) };
+  if (role === 'worker') return { ...common, socketTimeout, maxRetriesPerRequest: null, reconnectOnError: reconnecting(Number.POSITIVE_INFINITY) };
+  // Whoever asked has been refused by then: the next one shall not wait on the same connection.
+  return { ...common, socketTimeout: 2 * COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, reconnectOnError: reconnecting(COMMAND_TIMEOUT_MS) };
 }
 
 /** Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a stretch, or commands whose callers have gone would pile up. */

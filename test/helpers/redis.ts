@@ -4,7 +4,7 @@ import { findFreePort } from '../../cli/embedded-postgres/free-port.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 
 /** A Redis of the test's own, which keeps nothing over a stop. */
-export type OwnRedis = { url: string; stop: () => Promise<void>; start: () => Promise<void>; freeze: () => void; thaw: () => void; flush: () => Promise<void> };
+export type OwnRedis = { url: string; stop: () => Promise<void>; start: () => Promise<void>; freeze: () => void; thaw: () => void; flush: () => Promise<void>; disconnectAll: () => Promise<void> };
 
 /** Starts a Redis that ends with the test; null where redis-server is not installed. */
 export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | null> {
@@ -19,6 +19,11 @@ export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | nul
     server = null;
   };
   t.teardown(stop);
+  const ask = async (question: (client: Redis) => Promise<unknown>) => {
+    const client = new Redis(url);
+    await question(client);
+    await client.quit();
+  };
   return {
     url,
     stop,
@@ -27,10 +32,7 @@ export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | nul
     },
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
-    async flush() {
-      const client = new Redis(url);
-      await client.flushall();
-      await client.quit();
-    },
+    flush: () => ask((client) => client.flushall()),
+    disconnectAll: () => ask((client) => client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')),
   };
 }

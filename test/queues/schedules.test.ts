@@ -1,7 +1,11 @@
 import test from 'ava';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { openJobQueues } from '../../queues/job-queues.ts';
 import { EARLY_MS, phaseBeginsAt } from '../../queues/schedules.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { startOwnRedis } from '../helpers/redis.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
+import { until } from '../helpers/until.ts';
 
 const AGENT = 7;
 const REGIONS = new Map([[AGENT, 'local']]);
@@ -92,3 +96,21 @@ for (const backend of listQueueBackends()) {
     });
   }
 }
+
+if (listQueueBackends().some(({ name }) => name === 'redis')) test('redis: once connected anew, reconcile looks at each schedule though their number is right', async (t) => {
+  const redis = await startOwnRedis(t);
+  if (redis === null) throw new Error('no Redis');
+  const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
+  const queues = openJobQueues(backend);
+  t.teardown(() => queues.close().then(backend.close));
+  const reconcile = (...numbers: number[]) => queues.reconcileSchedules(numbers.map((number) => phase(number)), REGIONS, { nowMs: Date.now(), thorough: false });
+  t.is(await reconcile(1, 3), 2);
+  t.is(await reconcile(1, 3), 0);
+  t.is(await reconcile(1, 2), 0, 'nothing says that something is wrong');
+
+  const before = backend.countConnections();
+  await redis.disconnectAll();
+  await until(() => backend.countConnections() > before);
+  t.is(await reconcile(1, 2), 2);
+  t.is(await reconcile(1, 2), 0);
+});

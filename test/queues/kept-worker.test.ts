@@ -1,0 +1,65 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { once } from 'node:events';
+import test, { type ExecutionContext } from 'ava';
+import { Registry } from 'prom-client';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { createWorkerMetrics } from '../../workers/metrics.ts';
+import { listQueueBackends } from '../helpers/queue-backend.ts';
+import { startOwnRedis } from '../helpers/redis.ts';
+import { until } from '../helpers/until.ts';
+
+/** A way to a server on which connections can fall silent without an end, as those do that a firewall forgot; new ones are as good as ever. */
+async function layForgetfulWay(t: ExecutionContext, serverUrl: string) {
+  const { port: serverPort } = new URL(serverUrl);
+  const ways: { inner: Socket; outer: Socket }[] = [];
+  const server = createServer((inner) => {
+    const outer = connect(Number(serverPort), '127.0.0.1');
+    for (const [socket, other] of [[inner, outer], [outer, inner]] as const) socket.on('error', () => undefined).once('close', () => other.destroy());
+    inner.pipe(outer).pipe(inner);
+    ways.push({ inner, outer });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.close();
+    for (const { inner } of ways) inner.destroy();
+  });
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    count: () => ways.length,
+    /** Forgets all connections but the first one. */
+    forget: () => ways.slice(1).forEach(({ inner, outer }) => [inner, outer].forEach((socket) => socket.unpipe().pause())),
+  };
+}
+
+if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
+  test('a worker that takes nothing while a job waits is opened anew, which is told, and takes it', async (t) => {
+    const redis = await startOwnRedis(t);
+    if (redis === null) throw new Error('no Redis');
+    const way = await layForgetfulWay(t, redis.url);
+    const registry = new Registry();
+    const metrics = createWorkerMetrics(registry);
+    const reopened: string[] = [];
+    const onWorkerReopened = (queue: string) => {
+      reopened.push(queue);
+      metrics.workerReopened(queue);
+    };
+    const backend = openQueueBackend({ databaseUrl: '', redisUrl: way.url, onError: () => undefined, onWorkerReopened });
+    const done: number[] = [];
+    // The producer's connection is the first, and remains.
+    const queue = backend.createQueue<{ number: number }>('forgotten');
+    await queue.add('job', { number: 1 });
+    const worker = backend.createWorker<{ number: number }>('forgotten', async ({ data }) => done.push(data.number), { concurrency: 1, lockDurationMs: 15_000, onFailed: () => undefined });
+    t.teardown(async () => {
+      await worker.close();
+      await queue.close();
+      await backend.close();
+    });
+    await until(() => done.includes(1) && way.count() >= 3);
+
+    way.forget();
+    await queue.add('job', { number: 2 });
+    await until(() => done.includes(2), { timeoutMs: 45_000 });
+    t.deepEqual(reopened, ['forgotten']);
+    t.regex(await registry.metrics(), /^spotcheck_queue_workers_reopened_total\{queue="forgotten"\} 1$/m);
+  });
+}
