@@ -17,7 +17,7 @@ export type Environment = Readonly<{
   dataDir: string;
   /** Null = embedded PostgreSQL in `dataDir`. */
   databaseUrl: string | null;
-  /** One address or comma-separated Cluster nodes; null = queues in PostgreSQL. */
+  /** One address, comma-separated Cluster nodes, or sentinels; null = queues in PostgreSQL. */
   redisUrl: string | null;
   /** Null only on embedded PostgreSQL, whose keys are generated. */
   secretKeys: readonly SecretKey[] | null;
@@ -71,7 +71,7 @@ const VARIABLES = z.object({
   TRUSTED_PROXIES: variable('addresses, ranges such as 10.0.0.0/8, loopback or private, comma-separated, each once', listOf(trustedProxy)).default([]),
   DATA_DIR: text.default('.data'),
   DATABASE_URL: secret(variable('a postgres:// URL, with several hosts after commas where one of them is a standby (target_session_attrs: read-write or primary)', databaseUrl).optional()),
-  REDIS_URL: secret(variable('redis:// or rediss:// URLs of one kind, comma-separated', redisUrl).optional()),
+  REDIS_URL: secret(variable('redis:// or rediss:// URLs of one kind, comma-separated, or redis+sentinel://host:port,host:port/0?name=master', redisUrl).optional()),
   SECRET_KEYS: secret(variable('id:base64 pairs, comma-separated, each key 32 bytes, each id unique', parseSecretKeys).optional()),
   BOOTSTRAP_TOKEN: secret(variable('spk_ and then letters, digits, - or _', (value) => (/^spk_[A-Za-z0-9_-]{1,200}$/.test(value) ? value : null)).optional()),
   BOOTSTRAP_PASSWORD: secret(text.optional()),

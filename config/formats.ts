@@ -66,11 +66,35 @@ export function databaseUrl(text: string): string | null {
   return WRITABLE.has(new URL(urls[0] ?? '').searchParams.get('target_session_attrs')) ? text : null;
 }
 
-/** One Redis address, or the comma-separated nodes of a Cluster, all of one scheme. */
+/** One Redis address, the comma-separated nodes of a Cluster, all of one scheme, or sentinels and the name of the master that they watch. */
 export function redisUrl(text: string): string | null {
+  if (!isDecodable(text)) return null;
+  if (/^rediss?\+sentinel:/.test(text)) return isSentinelUrl(text) ? text : null;
   const nodes = listOf(urlOf('redis:', 'rediss:'))(text);
   const isOneScheme = nodes !== null && new Set(nodes.map((node) => new URL(node).protocol)).size === 1;
   return isOneScheme ? nodes.join(',') : null;
+}
+
+const SENTINEL_URL = /^rediss?\+sentinel:\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?:\/\d{0,3})?\?(?<query>[^\s#]+)$/;
+const SENTINEL_PARAMETERS = new Set(['name', 'sentinel_username', 'sentinel_password']);
+
+/** `redis+sentinel://user:password@host:port,host:port/0?name=master`; login, ports and database may be left out. */
+function isSentinelUrl(text: string): boolean {
+  const { hosts, query } = SENTINEL_URL.exec(text)?.groups ?? {};
+  if (hosts === undefined) return false;
+  const withPort = (host: string) => hostAndPort(/:\d+$/.test(host) ? host : `${host}:1`);
+  const parameters = [...new URLSearchParams(query)];
+  const isKnown = parameters.every(([name, value]) => SENTINEL_PARAMETERS.has(name) && value !== '') && new Set(parameters.map(([name]) => name)).size === parameters.length;
+  return listOf(withPort)(hosts) !== null && isKnown && parameters.some(([name]) => name === 'name');
+}
+
+/** Whether each % begins an escape: what is decoded later must not fail then. */
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** An address, with a port or without: `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:5353`. */

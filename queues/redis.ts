@@ -30,7 +30,7 @@ const NOT_HERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY
 const NO_MASTER_ANY_MORE = /^UNBLOCKED\b/;
 
 /** Codes of certificates that cannot be trusted; the usual reason is an authority of one's own. */
-const UNTRUSTED = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?)$/;
+const UNTRUSTED = /^(?:CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?)$/;
 
 /** Reads the address: one server, the nodes of a Cluster with commas between, or sentinels. */
 export function redisServers(redisUrl: string): RedisServers {
@@ -55,16 +55,17 @@ function clusterServers(urls: readonly string[]): RedisServers {
     const { hostname, port } = new URL(url);
     return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) };
   });
-  const login = { ...(username !== '' && { username: decodeURIComponent(username) }), ...(password !== '' && { password: decodeURIComponent(password) }) };
+  const login = loginOf({ username, password });
   const nodes = new ClusterNodes(endpoints, { ...login, isSecure: protocol === 'rediss:' });
   return { isCluster: true, connect: (role, key, own) => new Redis({ ...optionsOf(role, SILENCE_MS.replaceable), ...login, ...own, Connector: connectorTo(nodes, slotOf(key)) }) };
 }
 
+const SENTINEL_URL = /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<username>[^:@]*)(?::(?<password>[^@]*))?@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/;
+
 /** Null where the address is none of sentinels: `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them. */
 function sentinelOptions(redisUrl: string): RedisOptions | null {
-  const { scheme, login = '', hosts = '', db = '', query = '' } = /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<login>[^@]*)@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/.exec(redisUrl)?.groups ?? {};
+  const { scheme, username = '', password = '', hosts = '', db = '', query = '' } = SENTINEL_URL.exec(redisUrl)?.groups ?? {};
   if (scheme === undefined) return null;
-  const [username = '', password = ''] = login.split(':').map(decodeURIComponent);
   const parameters = new URLSearchParams(query);
   const [sentinelUsername, sentinelPassword] = [parameters.get('sentinel_username'), parameters.get('sentinel_password')];
   return {
@@ -74,14 +75,17 @@ function sentinelOptions(redisUrl: string): RedisOptions | null {
     }),
     name: parameters.get('name') ?? '',
     db: Number(db),
-    ...(username !== '' && { username }),
-    ...(password !== '' && { password }),
+    ...loginOf({ username, password }),
     ...(sentinelUsername !== null && { sentinelUsername }),
     ...(sentinelPassword !== null && { sentinelPassword }),
     ...(scheme === 'rediss' && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
     sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
     sentinelRetryStrategy: (attempt) => Math.min(2000, 100 * attempt),
   };
+}
+
+function loginOf({ username, password }: { username: string; password: string }): { username?: string; password?: string } {
+  return { ...(username !== '' && { username: decodeURIComponent(username) }), ...(password !== '' && { password: decodeURIComponent(password) }) };
 }
 
 function optionsOf(role: RedisRole, socketTimeout: number): RedisOptions {

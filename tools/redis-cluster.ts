@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
-import { startRedis, type RedisServer } from './redis-server.ts';
+import { startRedis, type RedisServer, type TlsFiles } from './redis-server.ts';
 
 /** A Redis Cluster for tests and chaos runs. Nodes are named by their place, masters first; roles change with promotions. */
 export type RedisCluster = {
@@ -26,7 +26,8 @@ export type RedisCluster = {
   stop: () => Promise<void>;
 };
 
-export type ClusterSize = { masters: number; replicas: number; nodeTimeoutMs?: number };
+/** With `tls` the nodes speak nothing else, and whoever starts them trusts their authority. */
+export type ClusterSize = { masters: number; replicas: number; nodeTimeoutMs?: number; tls?: TlsFiles };
 
 const SLOTS = 16_384;
 
@@ -36,13 +37,13 @@ const AGREED_WITHIN_MS = 60_000;
 type Node = { place: number; port: number; id: string; server: RedisServer | null; client: Redis };
 
 /** Starts the nodes, each with its files in the folder, and has them agree; null where redis-server is not installed. */
-export async function startRedisCluster(folder: string, { masters, replicas, nodeTimeoutMs = 15_000 }: ClusterSize): Promise<RedisCluster | null> {
+export async function startRedisCluster(folder: string, { masters, replicas, nodeTimeoutMs = 15_000, tls }: ClusterSize): Promise<RedisCluster | null> {
   const nodes: Node[] = [];
   const run = async (port: number, busPort: number) => {
     const own = join(folder, `redis-${port}`);
     await mkdir(own, { recursive: true });
-    const args = ['--cluster-enabled', 'yes', '--cluster-port', `${busPort}`, '--cluster-node-timeout', `${nodeTimeoutMs}`, '--repl-diskless-sync-delay', '0'];
-    return await startRedis({ port, args, folder: own });
+    const args = ['--cluster-enabled', 'yes', '--cluster-port', `${busPort}`, '--cluster-node-timeout', `${nodeTimeoutMs}`, '--repl-diskless-sync-delay', '0', ...(tls === undefined ? [] : ['--tls-cluster', 'yes', '--tls-replication', 'yes'])];
+    return await startRedis({ port, args, folder: own, ...(tls !== undefined && { tls }) });
   };
   const busPorts = new Map<number, number>();
   for (let place = 0; place < masters + replicas; place += 1) {
@@ -50,7 +51,7 @@ export async function startRedisCluster(folder: string, { masters, replicas, nod
     const server = await run(port, busPort);
     if (server === null) return null;
     busPorts.set(port, busPort);
-    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: null, commandTimeout: AGREED_WITHIN_MS });
+    const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 50, maxRetriesPerRequest: null, commandTimeout: AGREED_WITHIN_MS, ...(tls !== undefined && { tls: {} }) });
     // Who kills nodes sees connections break.
     client.on('error', () => undefined);
     nodes.push({ place, port, server, client, id: String(await client.call('CLUSTER', 'MYID')) });
@@ -81,7 +82,7 @@ export async function startRedisCluster(folder: string, { masters, replicas, nod
   };
   const listMasters = async () => (await readNodes()).filter(({ isMaster, isFailed, ranges }) => isMaster && !isFailed && ranges.length > 0).map(({ id }) => placeOf(id));
   return {
-    urls: nodes.map(({ port }) => `redis://127.0.0.1:${port}`),
+    urls: nodes.map(({ port }) => `${tls === undefined ? 'redis' : 'rediss'}://127.0.0.1:${port}`),
     listMasters,
     findMasterOf,
     async kill(place) {

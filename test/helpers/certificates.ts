@@ -5,8 +5,8 @@ import { generate } from 'selfsigned';
 /** A key and its certificate as PEM texts, in the words of `https.createServer`. */
 export type KeyPair = { key: string; cert: string };
 
-/** What a certificate says: the host names and addresses it is for, and how long it holds (from now, negative for the past). */
-export type CertificateOrder = { hosts: string[]; validFromDays?: number; validForDays?: number };
+/** What a certificate says: the host names and addresses it is for, how long it holds (from now, negative for the past), and whether who connects may show it as well. */
+export type CertificateOrder = { hosts: string[]; validFromDays?: number; validForDays?: number; isForClients?: boolean };
 
 const MS_PER_DAY = 86_400_000;
 
@@ -40,7 +40,7 @@ export class TestAuthority {
   }
 
   /** Issues a certificate whose common name is the first of its hosts; good from yesterday for 30 days unless said otherwise. */
-  async issue({ hosts, validFromDays = -1, validForDays = 30 }: CertificateOrder): Promise<KeyPair> {
+  async issue({ hosts, validFromDays = -1, validForDays = 30, isForClients = false }: CertificateOrder): Promise<KeyPair> {
     const { private: key, cert } = await generate([{ name: 'commonName', value: hosts[0] ?? '' }], {
       keyType: 'ec',
       algorithm: 'sha256',
@@ -49,7 +49,7 @@ export class TestAuthority {
       extensions: [
         { name: 'basicConstraints', cA: false, critical: true },
         { name: 'keyUsage', digitalSignature: true, critical: true },
-        { name: 'extKeyUsage', serverAuth: true },
+        { name: 'extKeyUsage', serverAuth: true, clientAuth: isForClients },
         { name: 'subjectAltName', altNames: hosts.map((host) => isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host }) },
       ],
     });

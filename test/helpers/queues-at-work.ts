@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { until } from './until.ts';
+
+/** Every queue is at work again within this, in milliseconds, whatever befell its server. */
+export const AT_WORK_MS = 30_000;
+
+/** Enough for each of three masters of a Cluster to hold some. */
+export const NAMES = ['evaluate', 'deliver', 'maintain', 'look-up', 'check-hanoi', 'check-lima', 'check-oslo', 'check-service'];
+
+const PREFIX = 'spotcheck';
+
+/** What all keys of a queue begin with. */
+export const keyOf = (name: string) => `{${PREFIX}:${name}}`;
+
+/** Opens queues and their workers on a Redis, as one process has them, until the test ends. */
+export function openQueuesAtWork(t: ExecutionContext, redisUrl: string) {
+  const done = new Map<string, Set<string>>(NAMES.map((name) => [name, new Set()]));
+  const errors: string[] = [];
+  const backend = openQueueBackend({ databaseUrl: '', redisUrl, prefix: PREFIX, onError: ({ message }) => errors.push(message) });
+  const queues = NAMES.map((name) => backend.createQueue<{ mark: string }>(name));
+  const workers = NAMES.map((name) => backend.createWorker<{ mark: string }>(name, async ({ data }) => done.get(name)?.add(data.mark), { concurrency: 5, lockDurationMs: 15_000, onFailed: () => undefined }));
+  t.teardown(async () => {
+    await Promise.all(workers.map((worker) => worker.close()));
+    await Promise.all(queues.map((queue) => queue.close()));
+    await backend.close();
+  });
+  /** Gives every queue jobs until one of them is done; the names of the queues where none was in time. */
+  const findIdle = async (withinMs = AT_WORK_MS): Promise<string[]> => {
+    const mark = randomUUID();
+    const deadline = performance.now() + withinMs;
+    const work = queues.map(async (queue) => {
+      const isDone = async () => {
+        await queue.add('job', { mark }, { removeOnComplete: true }).catch(() => undefined);
+        return done.get(queue.name)?.has(mark) ?? false;
+      };
+      const wasDone = await until(isDone, { timeoutMs: deadline - performance.now(), intervalMs: 250 }).catch(() => false);
+      return wasDone ? [] : [queue.name];
+    });
+    return (await Promise.all(work)).flat();
+  };
+  return { backend, findIdle, errors };
+}

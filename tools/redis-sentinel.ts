@@ -1,0 +1,89 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
+import { startRedis, type RedisServer } from './redis-server.ts';
+
+/** A Redis with a replica, watched by three sentinels, for tests; what a client of it has to know is in `url`. */
+export type WatchedRedis = {
+  url: string;
+  /** Ends the master as kill -9 does; the sentinels promote the replica once two of them miss it for a second. */
+  killMaster: () => Promise<void>;
+  /** Has the sentinels promote the replica in order. */
+  failOver: () => Promise<void>;
+  /** The port of who is master as the sentinels say. */
+  findMaster: () => Promise<number>;
+  stop: () => Promise<void>;
+};
+
+const NAME = 'queues';
+const SENTINELS = 3;
+const QUORUM = 2;
+
+/** The sentinels know each other and the replica within this, in milliseconds. */
+const AGREED_WITHIN_MS = 60_000;
+
+/** Starts all five, with passwords of servers and sentinels that differ; null where redis-server is not installed. */
+export async function startWatchedRedis(folder: string, { password, sentinelPassword }: { password: string; sentinelPassword: string }): Promise<WatchedRedis | null> {
+  const started: RedisServer[] = [];
+  const clients: Redis[] = [];
+  const stop = async () => {
+    for (const client of clients) client.disconnect();
+    await Promise.all(started.map((server) => server.stop('SIGKILL')));
+  };
+  const start = async (kind: Parameters<typeof startRedis>[0]) => {
+    const server = await startRedis(kind);
+    if (server !== null) started.push(server);
+    return server;
+  };
+  const login = ['--requirepass', password, '--masterauth', password, '--repl-diskless-sync-delay', '0'];
+  const master = await start({ args: login });
+  if (master === null) return null;
+  const replica = await start({ args: [...login, '--replicaof', '127.0.0.1', `${master.port}`] });
+  const sentinelPorts: number[] = [];
+  for (let number = 0; number < SENTINELS; number += 1) {
+    const port = await findFreePort();
+    const own = join(folder, `sentinel-${port}`);
+    await mkdir(own, { recursive: true });
+    const lines = [
+      `port ${port}`, 'bind 127.0.0.1', `requirepass "${sentinelPassword}"`, `sentinel sentinel-pass "${sentinelPassword}"`,
+      `sentinel monitor ${NAME} 127.0.0.1 ${master.port} ${QUORUM}`, `sentinel auth-pass ${NAME} "${password}"`,
+      `sentinel down-after-milliseconds ${NAME} 1000`, `sentinel failover-timeout ${NAME} 10000`,
+    ];
+    await writeFile(join(own, 'sentinel.conf'), `${lines.join('\n')}\n`);
+    await start({ port, args: ['sentinel.conf', '--sentinel'], folder: own, isSentinel: true });
+    sentinelPorts.push(port);
+    const client = new Redis({ port, host: '127.0.0.1', password: sentinelPassword });
+    // Who is stopped while it connects is no news.
+    client.on('error', () => undefined);
+    clients.push(client);
+  }
+  const [first] = clients;
+  if (first === undefined || replica === null) throw new Error('there are no sentinels');
+  const findMaster = async () => Number(((await first.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)) as string[])[1]);
+  for (const client of clients) await untilAgreed(client);
+  return {
+    url: `redis+sentinel://:${encodeURIComponent(password)}@${sentinelPorts.map((port) => `127.0.0.1:${port}`).join(',')}/0?name=${NAME}&sentinel_password=${encodeURIComponent(sentinelPassword)}`,
+    async killMaster() {
+      const port = await findMaster();
+      const place = started.findIndex((server) => server.port === port);
+      await started.splice(place, 1)[0]?.stop('SIGKILL');
+    },
+    async failOver() {
+      await first.call('SENTINEL', 'FAILOVER', NAME);
+    },
+    findMaster,
+    stop,
+  };
+}
+
+/** A sentinel learns of the others by the master, once in two seconds. */
+async function untilAgreed(client: Redis): Promise<void> {
+  for (const deadline = Date.now() + AGREED_WITHIN_MS; ; await delay(100)) {
+    const state = (await client.call('SENTINEL', 'MASTER', NAME)) as string[];
+    const valueOf = (field: string) => Number(state[state.indexOf(field) + 1]);
+    if (valueOf('num-slaves') >= 1 && valueOf('num-other-sentinels') >= SENTINELS - 1) return;
+    if (Date.now() > deadline) throw new Error(`the sentinels did not agree: ${state.join(' ')}`);
+  }
+}
