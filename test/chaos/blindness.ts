@@ -16,6 +16,9 @@ const RECONNECTED_MS = 15_000;
 /** Reconcile comes every 10 s and may just have looked; what it adds fires an interval later. */
 const RECONCILED_MS = 25_000;
 
+/** A killed node is missed after 3 s, and its replica elected within 2; a node that was back earlier is waited for as long. */
+const PROMOTED_MS = 8000;
+
 /** What is measured goes to the evaluator's queue within 3 s, and is read there within a second or two. */
 const IN_FLIGHT_MS = 6000;
 
@@ -55,7 +58,11 @@ function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
     case 'redis-freeze':
     case 'redis-restart':
     case 'redis-flush':
+    case 'redis-promote':
+    case 'redis-slot':
       return [{ fromMs, toMs: toMs + RECONNECTED_MS }];
+    case 'redis-node-kill':
+      return [{ fromMs, toMs: Math.max(toMs, fromMs + PROMOTED_MS) + RECONNECTED_MS }];
     case 'slow-link':
     case 'lossy-link':
       return /^(check|evaluate)/.test(fault.link) ? [{ fromMs, toMs: toMs + RECONNECTED_MS }] : [];
@@ -69,8 +76,9 @@ function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
   }
 }
 
+/** Of a Cluster a part: a node that comes back before it is missed is empty, and a replica that was promoted may lack the latest. */
 function emptiesRedis({ kind }: Fault): boolean {
-  return kind === 'redis-restart' || kind === 'redis-flush';
+  return kind === 'redis-restart' || kind === 'redis-flush' || kind === 'redis-node-kill' || kind === 'redis-promote';
 }
 
 /** Schedules come back by reconcile, which whoever would enqueue or do it may hold up in turn. */

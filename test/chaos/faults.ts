@@ -9,6 +9,9 @@ export type Fault =
   | { kind: 'redis-restart'; forMs: number }
   | { kind: 'redis-freeze'; forMs: number }
   | { kind: 'redis-flush'; forMs: number }
+  | { kind: 'redis-node-kill'; master: number; forMs: number }
+  | { kind: 'redis-promote'; master: number; forMs: number }
+  | { kind: 'redis-slot'; queue: string; forMs: number }
   | { kind: 'second-clock'; forMs: number }
   | { kind: 'receiver'; answer: 'error' | 'hang' | 'reset'; forMs: number }
   | { kind: 'slow-link'; link: string; delayMs: number; forMs: number }
@@ -18,14 +21,19 @@ export type Fault =
 
 export type FaultKind = Fault['kind'];
 
+/** One server, or a Cluster of three masters with a replica each. */
+export type RedisKind = 'server' | 'cluster';
+
 /** A fault and when it begins, in milliseconds since the script began. */
 export type PlannedFault = { atMs: number; fault: Fault };
 
 export type PlanOptions = {
   seconds: number;
   processes: readonly string[];
-  /** Kinds that may occur; all where it is left out. */
+  /** Kinds that may occur; all that there are for such a Redis where it is left out. */
   kinds?: readonly FaultKind[] | undefined;
+  /** A server where it is left out. */
+  redis?: RedisKind;
   /** The longest that anything stays frozen or cut off, in milliseconds. */
   longestMs: number;
   /** Between the beginnings of two faults, in milliseconds: some come while others last. */
@@ -46,6 +54,9 @@ const PARTS = {
   'slow-link': 2,
   'lossy-link': 2,
   clock: 4,
+  'redis-node-kill': 3,
+  'redis-promote': 2,
+  'redis-slot': 2,
 } as const satisfies Record<FaultKind, number>;
 
 /** The first one waits until the fleet is at work, and the last ones are over with the script. */
@@ -62,7 +73,7 @@ const RESTART_MS = [1000, 10_000] as const;
 export function planFaults(seed: number, options: PlanOptions): PlannedFault[] {
   // Other draws than those of the script, which would otherwise change with the fleet.
   const draws = drawsOf(seed ^ 0x5e_ed_fa_17);
-  const bag = (options.kinds ?? KINDS).flatMap((kind) => Array.from({ length: PARTS[kind] }, () => kind));
+  const bag = (options.kinds ?? KINDS).filter((kind) => !NOT_FOR[options.redis ?? 'server'].includes(kind)).flatMap((kind) => Array.from({ length: PARTS[kind] }, () => kind));
   const untilMs = options.seconds * 1000;
   const busyUntilMs = new Map<string, number>();
   const planned: PlannedFault[] = [];
@@ -79,7 +90,14 @@ export function planFaults(seed: number, options: PlanOptions): PlannedFault[] {
 
 export const KINDS = Object.keys(PARTS) as FaultKind[];
 
-function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs }: PlanOptions): Fault {
+const NOT_FOR: Readonly<Record<RedisKind, readonly FaultKind[]>> = { server: ['redis-node-kill', 'redis-promote', 'redis-slot'], cluster: ['redis-restart', 'redis-freeze'] };
+
+export const MASTERS = 3;
+
+/** Queues whose slots move, by their keys' tags. */
+const MOVED = ['{spotcheck:evaluate}', '{spotcheck:deliver}', '{spotcheck:maintain}', '{spotcheck:check-hanoi}', '{spotcheck:check-lima}'] as const;
+
+function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs, redis }: PlanOptions): Fault {
   const forMs = draws.between(Math.min(3000, longestMs), longestMs);
   switch (kind) {
     case 'kill':
@@ -90,12 +108,18 @@ function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs }: Plan
       return { kind, forMs: Math.min(draws.between(100, 8000), longestMs) };
     case 'redis-flush':
       return { kind, forMs: 0 };
+    case 'redis-node-kill':
+      return { kind, master: draws.between(0, MASTERS - 1), forMs };
+    case 'redis-promote':
+      return { kind, master: draws.between(0, MASTERS - 1), forMs: 0 };
+    case 'redis-slot':
+      return { kind, queue: draws.pick(MOVED), forMs: 0 };
     case 'receiver':
       return { kind, answer: draws.pick(['error', 'hang', 'reset'] as const), forMs: Math.min(forMs, 20_000) };
     case 'slow-link':
-      return { kind, link: drawLink(draws, processes), delayMs: draws.between(20, 300), forMs };
+      return { kind, link: drawLink(draws, processes, redis), delayMs: draws.between(20, 300), forMs };
     case 'lossy-link':
-      return { kind, link: drawLink(draws, processes), forMs: Math.min(forMs, 15_000) };
+      return { kind, link: drawLink(draws, processes, redis), forMs: Math.min(forMs, 15_000) };
     case 'clock':
       return { kind, whose: draws.isHit(0.4) ? ALL_CLOCKS : draws.pick([...processes, 'postgres']), aheadSeconds: draws.pick(STEPS_SECONDS), forMs };
     case 'postgres-freeze':
@@ -121,8 +145,10 @@ const STEPS_SECONDS = [-86_400, -3600, -300, -30, -7, 7, 30, 300, 3600, 86_400];
 
 export const RECEIVER_LINK = 'receiver';
 
-function drawLink(draws: Draws, processes: readonly string[]): string {
+/** A Cluster names its nodes itself, so that no link can be laid to them. */
+function drawLink(draws: Draws, processes: readonly string[], redis: RedisKind | undefined): string {
   if (draws.isHit(0.15)) return RECEIVER_LINK;
+  if (redis === 'cluster') return linkName(draws.pick(processes), 'postgres');
   return linkName(draws.pick(processes), draws.pick(['postgres', 'redis'] as const));
 }
 

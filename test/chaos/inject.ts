@@ -28,6 +28,14 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
     servers.thawRedis();
   },
   'redis-flush': ({ servers }) => servers.flushRedis(),
+  async 'redis-node-kill'({ servers }, { master, forMs }) {
+    const place = await servers.findRedisMaster(master);
+    await servers.cluster?.kill(place);
+    await delay(forMs);
+    await servers.cluster?.start(place);
+  },
+  'redis-promote': async ({ servers }, { master }) => servers.cluster?.promoteReplicaOf(await servers.findRedisMaster(master)),
+  'redis-slot': async ({ servers }, { queue }) => servers.cluster?.migrateSlotOf(queue),
   async 'second-clock'({ startSecondClock }, { forMs }) {
     const end = await startSecondClock();
     await delay(forMs);

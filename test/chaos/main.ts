@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createStands } from '../../bench/stand/stand.ts';
-import { KINDS, type FaultKind } from './faults.ts';
 import { WHOLE_FLEET } from './fleet.ts';
+import { KINDS, type FaultKind, type RedisKind } from './faults.ts';
 import { FINDINGS } from './findings.ts';
 import type { Sheet } from './judge.ts';
 import { findFaketime, NO_FAKETIME } from '../helpers/set-clock.ts';
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '90' },
     monitors: { type: 'string', default: '200' },
     apart: { type: 'string', default: '2-11' },
+    redis: { type: 'string', default: 'server' },
     kinds: { type: 'string' },
   },
 });
@@ -37,6 +38,11 @@ if (!kinds.every((kind): kind is FaultKind => KINDS.some((known) => known === ki
 }
 const possible = findFaketime() === null ? kinds.filter((kind) => kind !== 'clock') : kinds;
 if (possible.length < kinds.length) process.stdout.write(`${NO_FAKETIME}\n`);
+const { redis } = values;
+if (redis !== 'server' && redis !== 'cluster') {
+  process.stderr.write('--redis is server or cluster\n');
+  process.exit(2);
+}
 const apartMs = [Number(from) * 1000, Number(to) * 1000] as const;
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -50,7 +56,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 type Outcome = 'clean' | 'unclean' | 'inconclusive';
 
 /** One run; inconclusive = the machine was too slow to tell. */
-async function runSeed(seed: number): Promise<Outcome> {
+async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
   write(`seed ${seed}`);
   const folder = await mkdtemp(join(tmpdir(), `spotcheck-chaos-${seed}-`));
   process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled');
@@ -59,7 +65,7 @@ async function runSeed(seed: number): Promise<Outcome> {
     lines.push(line);
     write(`  ${line}`);
   };
-  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, kinds: possible, longestMs: 30_000, apartMs, quietMs: 10_000, folder, tell }));
+  const sheet = await withStand((stand) => runChaos(stand, { seed, seconds: seconds ?? 0, monitors: monitors ?? 0, size: WHOLE_FLEET, redis: kind, kinds: possible, longestMs: 30_000, apartMs, quietMs: 10_000, folder, tell }));
   showSheet(sheet);
   if (sheet.isClean) {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
@@ -78,7 +84,7 @@ function showSheet({ counts, found, figures }: Sheet): void {
 }
 
 const seeds: Record<Outcome, number[]> = { clean: [], unclean: [], inconclusive: [] };
-for (let seed = firstSeed ?? 0; seed < (firstSeed ?? 0) + (runs ?? 0); seed += 1) seeds[await runSeed(seed)].push(seed);
+for (let seed = firstSeed ?? 0; seed < (firstSeed ?? 0) + (runs ?? 0); seed += 1) seeds[await runSeed(seed, redis)].push(seed);
 const tally = (outcome: Outcome): string => `${seeds[outcome].length} ${outcome}${outcome !== 'clean' && seeds[outcome].length > 0 ? ` (seeds ${seeds[outcome].join(', ')})` : ''}`;
 write(`${runs} ${runs === 1 ? 'run' : 'runs'}: ${tally('clean')}, ${tally('unclean')}, ${tally('inconclusive')}`);
 process.exit(seeds.clean.length === runs ? 0 : 1);

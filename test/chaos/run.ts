@@ -7,7 +7,7 @@ import { listOf } from '../helpers/api-client.ts';
 import { mountBoundedDisk } from '../helpers/bounded-disk.ts';
 import { watchMachine } from './machine.ts';
 import { listNames, watchApi } from './api-watch.ts';
-import { KINDS, planFaults, type FaultKind } from './faults.ts';
+import { KINDS, planFaults, type FaultKind, type RedisKind } from './faults.ts';
 import { listMembers, type FleetSize } from './fleet.ts';
 import { injectFaults } from './inject.ts';
 import type { Facts } from './facts.ts';
@@ -21,6 +21,8 @@ export type RunOptions = {
   seconds: number;
   monitors: number;
   size: FleetSize;
+  /** What the queues are on. */
+  redis?: RedisKind;
   /** Kinds of faults that may occur; all where it is left out. */
   kinds?: readonly FaultKind[];
   /** The longest that anything stays frozen or cut off, in milliseconds. */
@@ -45,9 +47,9 @@ const STORED_WITHIN_MS = 5000;
 
 /** Runs the fleet through the faults of a seed and judges it; what was judged is kept beside the logs, in facts.json. The same seed with the same options means the same script and the same faults. */
 export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet> {
-  const { seed, seconds, monitors, size, kinds = KINDS, longestMs, apartMs, quietMs, folder, tell } = options;
+  const { seed, seconds, monitors, size, redis = 'server', kinds = KINDS, longestMs, apartMs, quietMs, folder, tell } = options;
   const scripts = writeScript(seed, { monitors, seconds });
-  const plan = (possible: readonly FaultKind[]) => planFaults(seed, { seconds, processes: listMembers(size).map(({ name }) => name), kinds: possible, longestMs, apartMs });
+  const plan = (possible: readonly FaultKind[]) => planFaults(seed, { seconds, processes: listMembers(size).map(({ name }) => name), kinds: possible, redis, longestMs, apartMs });
   const isOfDisk = (kind: FaultKind) => kind === 'disk';
   const wanted = plan(kinds);
   const disk = wanted.some(({ fault }) => isOfDisk(fault.kind)) ? await mountBoundedDisk(join(folder, DATA), DISK_MIB) : null;
@@ -55,7 +57,7 @@ export async function runChaos(stand: Stand, options: RunOptions): Promise<Sheet
   const isLeftOut = disk === null && wanted.some(({ fault }) => isOfDisk(fault.kind));
   if (isLeftOut) tell('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
   const planned = isLeftOut ? plan(kinds.filter((kind) => !isOfDisk(kind))) : wanted;
-  const chaos = await startChaosStand(stand, { folder, size, scripts, disk });
+  const chaos = await startChaosStand(stand, { folder, size, redis, scripts, disk });
   const machine = await watchMachine(stand, chaos.targets.urlOf(-1));
   const beganAtMs = Date.now();
   chaos.targets.begin(beganAtMs);

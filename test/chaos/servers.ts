@@ -5,11 +5,13 @@ import { Redis } from 'ioredis';
 import type { Stand } from '../../bench/stand/stand.ts';
 import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { startRedisCluster, type RedisCluster } from '../../tools/redis-cluster.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 import type { BoundedDisk } from '../helpers/bounded-disk.ts';
 import { postmasterPid } from '../helpers/running-service.ts';
 import type { SettableClock } from '../helpers/set-clock.ts';
 import { until } from '../helpers/until.ts';
+import { MASTERS, type RedisKind } from './faults.ts';
 
 /** PostgreSQL and Redis of one run, and what may be done to them. */
 export type Servers = {
@@ -27,27 +29,36 @@ export type Servers = {
   freezeRedis: () => void;
   thawRedis: () => void;
   flushRedis: () => Promise<void>;
+  /** Where Redis is a Cluster. */
+  cluster: RedisCluster | null;
+  /** The place of one of the masters that there are at the moment. */
+  findRedisMaster: (number: number) => Promise<number>;
 };
 
 /** Crash recovery on a busy disk included, in milliseconds. */
 const BACK_WITHIN_MS = 60_000;
 
+/** After this the nodes of a Cluster take one of them for dead, in milliseconds. */
+const NODE_TIMEOUT_MS = 3000;
+
 /** Room that PostgreSQL gives back while it comes to stand is taken as soon, in milliseconds. */
 const FILL_EVERY_MS = 200;
 
-/** What servers run on: PostgreSQL's folder, the clock that it goes by, and its disk where that can be filled. */
-export type ServerOptions = { folder: string; clock: SettableClock | undefined; disk: BoundedDisk | null };
+/** What servers run on: PostgreSQL's folder, the clock that it goes by, what Redis is, and its disk where that can be filled. */
+export type ServerOptions = { folder: string; clock: SettableClock | undefined; kind: RedisKind; disk: BoundedDisk | null };
 
 /** Starts both; every commit of PostgreSQL goes to the disk, which is in memory where it can be filled. Throws where redis-server is not installed. */
-export async function startServers(stand: Stand, { folder, clock, disk }: ServerOptions): Promise<Servers> {
+export async function startServers(stand: Stand, { folder, clock, kind, disk }: ServerOptions): Promise<Servers> {
   const postgres = await startEmbeddedPostgres({ dataDir: folder, onProgress: () => undefined, env: clock?.env ?? {} });
-  let redis: RedisServer | null = await startRedis();
+  const cluster = kind === 'cluster' ? await startRedisCluster(`${folder}-redis`, { masters: MASTERS, replicas: MASTERS, nodeTimeoutMs: NODE_TIMEOUT_MS }) : null;
+  if (cluster !== null) stand.defer(cluster.stop);
+  let redis: RedisServer | null = kind === 'server' ? await startRedis() : null;
   stand.defer(async () => {
     await signalPostgres('SIGCONT');
     await postgres.stop();
   });
-  if (redis === null) throw new Error('redis-server is not installed');
-  const redisUrl = redis.url;
+  const redisUrl = cluster?.urls.join(',') ?? redis?.url;
+  if (redisUrl === undefined) throw new Error('redis-server is not installed');
   const signalRedis = (signal: NodeJS.Signals) => void (redis !== null && process.kill(redis.pid, signal));
   const stopRedis = async () => {
     signalRedis('SIGCONT');
@@ -88,7 +99,13 @@ export async function startServers(stand: Stand, { folder, clock, disk }: Server
     },
     freezeRedis: () => signalRedis('SIGSTOP'),
     thawRedis: () => signalRedis('SIGCONT'),
+    cluster,
+    async findRedisMaster(number) {
+      const masters = (await cluster?.listMasters()) ?? [];
+      return masters.toSorted((a, b) => a - b)[number % masters.length] ?? 0;
+    },
     async flushRedis() {
+      if (cluster !== null) return await cluster.flush();
       const client = new Redis(redisUrl);
       await client.flushall();
       await client.quit();

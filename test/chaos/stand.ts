@@ -6,7 +6,7 @@ import { apiClient, listOf, type ApiClient } from '../helpers/api-client.ts';
 import type { BoundedDisk } from '../helpers/bounded-disk.ts';
 import { makeSettableClock, type SettableClock } from '../helpers/set-clock.ts';
 import { until } from '../helpers/until.ts';
-import { linkName, RECEIVER_LINK } from './faults.ts';
+import { linkName, RECEIVER_LINK, type RedisKind } from './faults.ts';
 import { listMembers, startFleet, type Fleet, type FleetSize, type Member } from './fleet.ts';
 import { byWayOf, layLink, type Link } from './proxy.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
@@ -34,7 +34,7 @@ export type ChaosStand = {
 };
 
 /** `disk`: where PostgreSQL keeps its data, `data` in the folder; null = on whatever disk the folder is. */
-export type StandOptions = { folder: string; size: FleetSize; scripts: readonly MonitorScript[]; disk: BoundedDisk | null };
+export type StandOptions = { folder: string; size: FleetSize; redis: RedisKind; scripts: readonly MonitorScript[]; disk: BoundedDisk | null };
 
 /** Waits of the retries: together they outlast every single fault. */
 const RETRY_SECONDS = '3,8,20';
@@ -49,11 +49,11 @@ const UP_WITHIN_MS = 180_000;
 const CREATED_AT_ONCE = 8;
 
 /** Starts servers, fleet, receiver and targets, and makes the channel and the monitors of the scripts; all are up when it resolves. */
-export async function startChaosStand(stand: Stand, { folder, size, scripts, disk }: StandOptions): Promise<ChaosStand> {
+export async function startChaosStand(stand: Stand, { folder, size, redis, scripts, disk }: StandOptions): Promise<ChaosStand> {
   const logs = join(folder, 'logs');
   await mkdir(logs, { recursive: true });
   const clocks = await makeClocks(stand, listMembers(size).map(({ name }) => name));
-  const servers = await startServers(stand, { folder: join(folder, DATA), clock: clocks.get('postgres'), disk });
+  const servers = await startServers(stand, { folder: join(folder, DATA), clock: clocks.get('postgres'), kind: redis, disk });
   const receiver = await startReceiver(stand, folder);
   const targets = await serveTargets(stand, scripts);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
@@ -74,9 +74,13 @@ export async function startChaosStand(stand: Stand, { folder, size, scripts, dis
 
   const links = new Map<string, Link>();
   const onLinks = async (member: Member): Promise<Member> => {
-    const [toPostgres, toRedis] = [await layLink(stand, portOf(servers.databaseUrl)), await layLink(stand, portOf(servers.redisUrl))];
-    links.set(linkName(member.name, 'postgres'), toPostgres).set(linkName(member.name, 'redis'), toRedis);
-    return { ...member, env: { ...settings, ...clocks.get(member.name)?.env, ...member.env, DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres), REDIS_URL: byWayOf(servers.redisUrl, toRedis) } };
+    const toPostgres = await layLink(stand, portOf(servers.databaseUrl));
+    links.set(linkName(member.name, 'postgres'), toPostgres);
+    const env = { ...settings, ...clocks.get(member.name)?.env, ...member.env, DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres), REDIS_URL: servers.redisUrl };
+    if (servers.cluster !== null) return { ...member, env };
+    const toRedis = await layLink(stand, portOf(servers.redisUrl));
+    links.set(linkName(member.name, 'redis'), toRedis);
+    return { ...member, env: { ...env, REDIS_URL: byWayOf(servers.redisUrl, toRedis) } };
   };
   const members = await Promise.all(listMembers(size).map(onLinks));
   const clock = members.find(({ name }) => name === 'clock');
