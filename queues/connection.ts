@@ -148,7 +148,7 @@ function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopene
   const names = new Set<string>();
   const connect = (role: RedisRole, tag: string, own: RedisOptions = {}) => {
     const client = servers.connect(role, tag, own);
-    client.on('error', (error) => onError(explainRedisError(error)));
+    client.on('error', (error) => onError(explainRedisError(error, servers)));
     clients.add(client);
     return client;
   };
@@ -185,7 +185,7 @@ function redisBackend({ redisUrl, prefix = 'spotcheck', onError, onWorkerReopene
       const open = (each: JobProcessor<Data>) => {
         const client = connect('worker', tag);
         const worker = new Worker<Data>(name, each, { ...workerOptions(own), connection: client, prefix: tag });
-        worker.on('error', (error) => onError(explainRedisError(error)));
+        worker.on('error', (error) => onError(explainRedisError(error, servers)));
         worker.on('failed', own.onFailed);
         const close = async () => {
           await worker.close();

@@ -26,6 +26,9 @@ const SENTINEL_TIMEOUT_MS = 2000;
 /** What a server says that is not the one to ask (any more, or yet); scripts of Redis 6 hide it in a sentence. */
 const NOT_HERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY)\b|-READONLY\b/;
 
+/** What a node of a Cluster says of keys that are not its own. */
+const OTHER_NODE = /^(?:MOVED|ASK)\b/;
+
 /** What it says to those who wait for a job while it becomes a replica. */
 const NO_MASTER_ANY_MORE = /^UNBLOCKED\b/;
 
@@ -35,16 +38,17 @@ const UNTRUSTED = /^(?:CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED|SELF_SIGNED_CERT_IN
 /** Reads the address: one server, the nodes of a Cluster with commas between, or sentinels. */
 export function redisServers(redisUrl: string): RedisServers {
   const sentinel = sentinelOptions(redisUrl);
-  if (sentinel !== null) return { isCluster: false, connect: (role, _key, own) => new Redis({ ...optionsOf(role, SILENCE_MS.replaceable), ...sentinel, ...own }) };
+  if (sentinel !== null) return { isCluster: false, connect: (role, _key, own) => new Redis({ ...optionsOf(role, { isCluster: false, silenceMs: SILENCE_MS.replaceable }), ...sentinel, ...own }) };
   const [first = '', ...others] = redisUrl.split(',');
   if (others.length > 0) return clusterServers([first, ...others]);
   const { protocol, hostname } = new URL(first);
   const tls = protocol === 'rediss:' && { tls: tlsTo(hostname) };
-  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, SILENCE_MS.only), ...tls, ...own }) };
+  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, { isCluster: false, silenceMs: SILENCE_MS.only }), ...tls, ...own }) };
 }
 
 /** Says of an error what an operator can do about it. */
-export function explainRedisError(error: Error): Error {
+export function explainRedisError(error: Error, { isCluster }: Pick<RedisServers, 'isCluster'>): Error {
+  if (!isCluster && OTHER_NODE.test(error.message)) return new Error('REDIS_URL names one node of a Redis Cluster: name several of them, with commas between', { cause: error });
   if (!('code' in error) || !UNTRUSTED.test(String(error.code))) return error;
   return new Error(`The certificate of Redis is not trusted (${error.message}): name the file of its authority in NODE_EXTRA_CA_CERTS`, { cause: error });
 }
@@ -57,7 +61,7 @@ function clusterServers(urls: readonly string[]): RedisServers {
   });
   const login = loginOf({ username, password });
   const nodes = new ClusterNodes(endpoints, { ...login, isSecure: protocol === 'rediss:' });
-  return { isCluster: true, connect: (role, key, own) => new Redis({ ...optionsOf(role, SILENCE_MS.replaceable), ...login, ...own, Connector: connectorTo(nodes, slotOf(key)) }) };
+  return { isCluster: true, connect: (role, key, own) => new Redis({ ...optionsOf(role, { isCluster: true, silenceMs: SILENCE_MS.replaceable }), ...login, ...own, Connector: connectorTo(nodes, slotOf(key)) }) };
 }
 
 const SENTINEL_URL = /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<username>[^:@]*)(?::(?<password>[^@]*))?@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/;
@@ -88,21 +92,21 @@ function loginOf({ username, password }: { username: string; password: string })
   return { ...(username !== '' && { username: decodeURIComponent(username) }), ...(password !== '' && { password: decodeURIComponent(password) }) };
 }
 
-function optionsOf(role: RedisRole, socketTimeout: number): RedisOptions {
+function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boolean; silenceMs: number }): RedisOptions {
   const common = {
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: (attempt: number) => Math.min(2000, 50 * 2 ** Math.min(attempt, 6)),
   };
-  if (role === 'worker') return { ...common, socketTimeout, maxRetriesPerRequest: null, reconnectOnError: reconnecting(Number.POSITIVE_INFINITY) };
+  if (role === 'worker') return { ...common, socketTimeout: silenceMs, maxRetriesPerRequest: null, reconnectOnError: reconnecting({ isCluster, forMs: Number.POSITIVE_INFINITY }) };
   // Whoever asked has been refused by then: the next one shall not wait on the same connection.
-  return { ...common, socketTimeout: 2 * COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, reconnectOnError: reconnecting(COMMAND_TIMEOUT_MS) };
+  return { ...common, socketTimeout: 2 * COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, reconnectOnError: reconnecting({ isCluster, forMs: COMMAND_TIMEOUT_MS }) };
 }
 
 /** Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a stretch, or commands whose callers have gone would pile up. */
-function reconnecting(forMs: number): (error: Error) => false | 1 | 2 {
+function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number }): (error: Error) => false | 1 | 2 {
   let [beganAtMs, lastAtMs] = [0, 0];
   return ({ message }) => {
-    if (NO_MASTER_ANY_MORE.test(message)) return 1;
+    if (NO_MASTER_ANY_MORE.test(message) || (!isCluster && OTHER_NODE.test(message))) return 1;
     if (!NOT_HERE.test(message)) return false;
     const nowMs = Date.now();
     if (nowMs - lastAtMs > COMMAND_TIMEOUT_MS) beganAtMs = nowMs;

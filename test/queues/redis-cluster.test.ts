@@ -55,4 +55,12 @@ if (isRedisInstalled) {
     t.deepEqual(await findIdle(), []);
     t.deepEqual(await backend.findAway(), []);
   });
+
+  test.serial('a Cluster of which one node alone is named takes the queues of the others away, and what to do is told', async (t) => {
+    const cluster = await startOwnCluster(t, { replicas: 0 });
+    const { backend, errors } = openQueuesAtWork(t, cluster.urls[0] ?? '');
+    await until(() => errors.includes('REDIS_URL names one node of a Redis Cluster: name several of them, with commas between'));
+    const away = await backend.findAway();
+    t.true(away.length > 0 && away.length < NAMES.length);
+  });
 }
