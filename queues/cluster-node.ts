@@ -26,8 +26,9 @@ const ASKED_AT_ONCE = 16;
 const DISCONNECT_MS = 2000;
 
 type Master = Endpoint & { id: string };
+type SlotRange = { from: number; to: number; master: Master };
 /** What one node says: who it is, and who has which slots. */
-type Answer = { id: string; ranges: readonly { from: number; to: number; master: Master }[]; nodes: readonly Endpoint[] };
+type Answer = { id: string; ranges: readonly SlotRange[]; nodes: readonly Endpoint[] };
 type Round = { answers: readonly Answer[]; failures: readonly Error[] };
 
 /** The slot of a key, of the part in braces where it has one (Redis Cluster specification). */
@@ -41,7 +42,7 @@ export function slotOf(key: string): number {
   return crc % SLOTS;
 }
 
-/** Finds the master of a slot by asking all known nodes and believing most of them: one that was cut off may not know that it was replaced. */
+/** Finds the master of a slot by asking all known nodes and believing most: one that was cut off may not know better. */
 export class ClusterNodes {
   readonly access: ClusterAccess;
   readonly #configured: readonly Endpoint[];
@@ -81,17 +82,19 @@ export class ClusterNodes {
 
   async #ask(): Promise<Round> {
     const endpoints = new Map([...this.#configured, ...this.#learned].map((endpoint) => [nameOf(endpoint), endpoint]));
-    const asked = await Promise.allSettled([...endpoints.values()].slice(0, ASKED_AT_ONCE).map((endpoint) => askNode(endpoint, this.access)));
+    const chosen = [...endpoints.values()].slice(0, ASKED_AT_ONCE);
+    const asked = await Promise.allSettled(chosen.map((endpoint) => askNode(endpoint, this.access)));
     const answers = asked.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    const failures = asked.flatMap((answer) => (answer.status === 'rejected' && answer.reason instanceof Error ? [answer.reason] : []));
+    const reasons = asked.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
+    const failures = reasons.filter((reason) => reason instanceof Error);
     if (answers.length > 0) this.#learned = answers.flatMap(({ nodes }) => nodes);
     return { answers, failures };
   }
 }
 
 /**
- * Makes the class that ioredis connects by: to whichever node holds the slot at that moment. All keys of a queue share one slot, so that a queue
- * needs one node at a time and none of what a client of the whole Cluster keeps in step.
+ * Makes the class that ioredis connects by: to whichever node holds the slot at that moment. All keys of a queue share one
+ * slot, so that a queue needs one node at a time and none of what a client of the whole Cluster keeps in step.
  */
 export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<RedisOptions['Connector']> {
   return class extends AbstractConnector {
@@ -151,17 +154,24 @@ async function askNode(endpoint: Endpoint, { username, password, isSecure }: Clu
     const [id, slots] = await Promise.all([client.call('CLUSTER', 'MYID'), client.call('CLUSTER', 'SLOTS')]);
     return { id: String(id), ...readSlots(slots, endpoint) };
   } catch (error) {
-    throw reason ?? new Error(`Redis node ${nameOf(endpoint)} does not answer: ${error instanceof Error ? error.message : String(error)}`);
+    throw reason ?? new Error(`Redis node ${nameOf(endpoint)} does not answer`, { cause: error });
   } finally {
     client.disconnect();
   }
 }
 
-/** Reads ranges of [from, to, master, ...replicas], each node [host, port, id, ...]; a node that does not know its own host has none, and was reached by ours. */
+type NodeEntry = [host: string | null, port: number, id: string];
+
+/**
+ * Reads ranges of [from, to, master, ...replicas], each node [host, port, id, ...]. A node that does not know its own host
+ * has none, and was reached by the one that we asked.
+ */
 function readSlots(slots: unknown, asked: Endpoint): Pick<Answer, 'ranges' | 'nodes'> {
-  const rows = Array.isArray(slots) ? (slots as [number, number, ...[string | null, number, string][]][]) : [];
-  const toMaster = ([host, port, id]: [string | null, number, string]): Master => ({ host: host || asked.host, port, id });
-  const ranges = rows.flatMap(([from, to, master]) => (master === undefined || master[0] === '?' ? [] : [{ from, to, master: toMaster(master) }]));
+  const rows = Array.isArray(slots) ? (slots as [number, number, ...NodeEntry[]][]) : [];
+  const toMaster = ([host, port, id]: NodeEntry): Master => ({ host: host || asked.host, port, id });
+  const ranges = rows.flatMap(([from, to, master]) => {
+    return master === undefined || master[0] === '?' ? [] : [{ from, to, master: toMaster(master) }];
+  });
   const nodes = rows.flatMap(([, , ...all]) => all.filter(([host]) => host !== '?').map(toMaster));
   return { ranges, nodes };
 }

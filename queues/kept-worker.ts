@@ -25,8 +25,8 @@ const LOOKS = 2;
 const LEAVE_MS = 1000;
 
 /**
- * Keeps a worker at work: one that has taken nothing for two looks, with a job waiting and a hand free, is opened anew. Whatever it waits for, on
- * a connection that nobody answers any more, another one does not.
+ * Keeps a worker at work: one that has taken nothing for two looks, with a job waiting and a hand free, is opened anew.
+ * Whatever it waits for, on a connection that nobody answers any more, another one does not.
  */
 export class KeptWorker<Job> {
   readonly #options: KeptWorkerOptions<Job>;

@@ -11,10 +11,13 @@ export type RedisServers = {
   connect: (role: RedisRole, key: string, own?: RedisOptions) => Redis;
 };
 
-/** How long a producer waits for the backend before the call fails, in milliseconds: an API request must not hang on a queue. */
+/** A producer's call fails after this, in milliseconds: an API request must not hang on a queue. */
 export const COMMAND_TIMEOUT_MS = 5000;
 
-/** A server that says nothing to a worker for this long is given up with its connection, in milliseconds: longer than it waits for a job (10 s). Where there is nobody to go to instead, it may take its time. */
+/**
+ * A server that says nothing to a worker for this long is given up with its connection, in milliseconds: longer than a
+ * worker waits for a job (10 s). Where there is no other server it may take its time.
+ */
 const SILENCE_MS = { replaceable: 15_000, only: 60_000 } as const;
 
 /** A host that is gone does not even refuse, in milliseconds. */
@@ -33,24 +36,40 @@ const OTHER_NODE = /^(?:MOVED|ASK)\b/;
 const NO_MASTER_ANY_MORE = /^UNBLOCKED\b/;
 
 /** Codes of certificates that cannot be trusted; the usual reason is an authority of one's own. */
-const UNTRUSTED = /^(?:CERT_SIGNATURE_FAILURE|CERT_UNTRUSTED|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?)$/;
+const UNTRUSTED = new Set([
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 /** Reads the address: one server, the nodes of a Cluster with commas between, or sentinels. */
 export function redisServers(redisUrl: string): RedisServers {
   const sentinel = sentinelOptions(redisUrl);
-  if (sentinel !== null) return { isCluster: false, connect: (role, _key, own) => new Redis({ ...optionsOf(role, { isCluster: false, silenceMs: SILENCE_MS.replaceable }), ...sentinel, ...own }) };
+  if (sentinel !== null) {
+    const server = { isCluster: false, silenceMs: SILENCE_MS.replaceable };
+    return { isCluster: false, connect: (role, _key, own) => new Redis({ ...optionsOf(role, server), ...sentinel, ...own }) };
+  }
   const [first = '', ...others] = redisUrl.split(',');
   if (others.length > 0) return clusterServers([first, ...others]);
   const { protocol, hostname } = new URL(first);
   const tls = protocol === 'rediss:' && { tls: tlsTo(hostname) };
-  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, { isCluster: false, silenceMs: SILENCE_MS.only }), ...tls, ...own }) };
+  const server = { isCluster: false, silenceMs: SILENCE_MS.only };
+  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, server), ...tls, ...own }) };
 }
 
 /** Says of an error what an operator can do about it. */
 export function explainRedisError(error: Error, { isCluster }: Pick<RedisServers, 'isCluster'>): Error {
-  if (!isCluster && OTHER_NODE.test(error.message)) return new Error('REDIS_URL names one node of a Redis Cluster: name several of them, with commas between', { cause: error });
-  if (!('code' in error) || !UNTRUSTED.test(String(error.code))) return error;
-  return new Error(`The certificate of Redis is not trusted (${error.message}): name the file of its authority in NODE_EXTRA_CA_CERTS`, { cause: error });
+  if (!isCluster && OTHER_NODE.test(error.message)) {
+    const told = 'REDIS_URL names one node of a Redis Cluster: name several of them, with commas between';
+    return new Error(told, { cause: error });
+  }
+  if (!('code' in error) || !UNTRUSTED.has(String(error.code))) return error;
+  const remedy = 'name the file of its authority in NODE_EXTRA_CA_CERTS';
+  return new Error(`The certificate of Redis is not trusted (${error.message}): ${remedy}`, { cause: error });
 }
 
 function clusterServers(urls: readonly string[]): RedisServers {
@@ -61,17 +80,29 @@ function clusterServers(urls: readonly string[]): RedisServers {
   });
   const login = loginOf({ username, password });
   const nodes = new ClusterNodes(endpoints, { ...login, isSecure: protocol === 'rediss:' });
-  return { isCluster: true, connect: (role, key, own) => new Redis({ ...optionsOf(role, { isCluster: true, silenceMs: SILENCE_MS.replaceable }), ...login, ...own, Connector: connectorTo(nodes, slotOf(key)) }) };
+  const server = { isCluster: true, silenceMs: SILENCE_MS.replaceable };
+  return {
+    isCluster: true,
+    connect(role, key, own) {
+      return new Redis({ ...optionsOf(role, server), ...login, ...own, Connector: connectorTo(nodes, slotOf(key)) });
+    },
+  };
 }
 
-const SENTINEL_URL = /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<username>[^:@]*)(?::(?<password>[^@]*))?@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/;
+const SENTINEL_URL =
+  /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<username>[^:@]*)(?::(?<password>[^@]*))?@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/;
 
-/** Null where the address is none of sentinels: `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them. */
+/**
+ * Reads `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them. Null
+ * where the address is none of sentinels.
+ */
 function sentinelOptions(redisUrl: string): RedisOptions | null {
-  const { scheme, username = '', password = '', hosts = '', db = '', query = '' } = SENTINEL_URL.exec(redisUrl)?.groups ?? {};
+  const parts = SENTINEL_URL.exec(redisUrl)?.groups ?? {};
+  const { scheme, username = '', password = '', hosts = '', db = '', query = '' } = parts;
   if (scheme === undefined) return null;
   const parameters = new URLSearchParams(query);
-  const [sentinelUsername, sentinelPassword] = [parameters.get('sentinel_username'), parameters.get('sentinel_password')];
+  const sentinelUsername = parameters.get('sentinel_username');
+  const sentinelPassword = parameters.get('sentinel_password');
   return {
     sentinels: hosts.split(',').map((address) => {
       const { hostname, port } = new URL(`redis://${address}`);
@@ -88,8 +119,9 @@ function sentinelOptions(redisUrl: string): RedisOptions | null {
   };
 }
 
-function loginOf({ username, password }: { username: string; password: string }): { username?: string; password?: string } {
-  return { ...(username !== '' && { username: decodeURIComponent(username) }), ...(password !== '' && { password: decodeURIComponent(password) }) };
+function loginOf(given: { username: string; password: string }): { username?: string; password?: string } {
+  const [username, password] = [decodeURIComponent(given.username), decodeURIComponent(given.password)];
+  return { ...(username !== '' && { username }), ...(password !== '' && { password }) };
 }
 
 function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boolean; silenceMs: number }): RedisOptions {
@@ -97,12 +129,20 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: (attempt: number) => Math.min(2000, 50 * 2 ** Math.min(attempt, 6)),
   };
-  if (role === 'worker') return { ...common, socketTimeout: silenceMs, maxRetriesPerRequest: null, reconnectOnError: reconnecting({ isCluster, forMs: Number.POSITIVE_INFINITY }) };
+  if (role === 'worker') {
+    const reconnectOnError = reconnecting({ isCluster, forMs: Number.POSITIVE_INFINITY });
+    return { ...common, socketTimeout: silenceMs, maxRetriesPerRequest: null, reconnectOnError };
+  }
   // Whoever asked has been refused by then: the next one shall not wait on the same connection.
-  return { ...common, socketTimeout: 2 * COMMAND_TIMEOUT_MS, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS, reconnectOnError: reconnecting({ isCluster, forMs: COMMAND_TIMEOUT_MS }) };
+  const [socketTimeout, commandTimeout] = [2 * COMMAND_TIMEOUT_MS, COMMAND_TIMEOUT_MS];
+  const reconnectOnError = reconnecting({ isCluster, forMs: COMMAND_TIMEOUT_MS });
+  return { ...common, socketTimeout, commandTimeout, maxRetriesPerRequest: 1, reconnectOnError };
 }
 
-/** Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a stretch, or commands whose callers have gone would pile up. */
+/**
+ * Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a stretch, or
+ * commands whose callers have gone would pile up.
+ */
 function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number }): (error: Error) => false | 1 | 2 {
   let [beganAtMs, lastAtMs] = [0, 0];
   return ({ message }) => {
