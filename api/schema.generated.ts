@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 0f64bf6c575b7a12a0a4b3f4cf6cb5635286107d7c3d4451c3f1647d171d47c9
+// openapi.yaml sha256 2fc8b5b0a92be5df7dde7af5c1d3db434e70db0bb5e445c5f99696505917f757
 
 export type paths = {
     "/monitors": {
