@@ -1,5 +1,5 @@
 // Made from openapi.yaml by npm run openapi:types; do not edit.
-// openapi.yaml sha256 2fc8b5b0a92be5df7dde7af5c1d3db434e70db0bb5e445c5f99696505917f757
+// openapi.yaml sha256 e64d92bf851a75f3e5cd5868e57011b1a85ede86bb1e673a4bd09eeae90e6a07
 
 export type paths = {
     "/monitors": {
@@ -345,6 +345,7 @@ export type paths = {
          *     choose the region any more, and up to 1,000 of its monitors leave it: those that have other agents lose this one, the others get the region `move_to`, or
          *     one that is alive. With `move_to` all of them get that. `left` says how many are to leave yet: send it again until there are none. Each is recorded in its
          *     account's audit log as changed by the operator. Where monitors have nowhere to go it is a 409. `spotcheck agent restore` takes it back.
+         *     The console's alone: an API token, whatever its scopes, is answered with 403.
          *
          */
         post: operations["retireRegion"];
@@ -4555,10 +4556,12 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLong"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
         };

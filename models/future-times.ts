@@ -42,24 +42,26 @@ function forgetMeasured(nowMs: number): string[] {
     `DELETE FROM hourly_rollups WHERE at > ${nowMs - HOUR_MS}`,
     `DELETE FROM daily_rollups WHERE at > ${nowMs - DAY_MS}`,
     `DELETE FROM late_hours WHERE at > ${nowMs - HOUR_MS}`,
+    `DELETE FROM set_aside_hours WHERE at > ${nowMs - HOUR_MS}`,
     `DELETE FROM reports WHERE period_end > ${Math.floor(nowMs / 1000)}`,
   ];
 }
 
 /** What was decided stays, in its order. */
 function pullDecided(nowMs: number): string[] {
-  const pulled = (...columns: string[]) => columns.map((column) => `${column} = ${notAfter(column, nowMs)}`).join(', ');
   return [
-    `UPDATE transitions SET ${pulled('at', 'detected_at')} WHERE detected_at > ${nowMs}`,
-    `UPDATE incidents SET ${pulled('started_at', 'detected_at', 'resolved_at', 'acknowledged_at')} WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
-    `UPDATE monitors SET ${pulled('state_since')} WHERE state_since > ${nowMs}`,
-    `UPDATE channels SET ${pulled('failing_since')} WHERE failing_since > ${nowMs}`,
+    `UPDATE transitions SET ${pulled(['at', 'detected_at'], nowMs)} WHERE detected_at > ${nowMs}`,
+    `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)} WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
+    `UPDATE monitors SET ${pulled(['state_since'], nowMs)} WHERE state_since > ${nowMs}`,
+    `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
     // Still to be decided, and so newer than the newest that was.
     `UPDATE heartbeat_observations o SET at = ${nowMs} + k.place
      FROM (SELECT at, monitor_no, row_number() OVER (PARTITION BY monitor_no ORDER BY at) AS place FROM heartbeat_observations WHERE at > ${nowMs}) k
      WHERE o.at = k.at AND o.monitor_no = k.monitor_no`,
+    `UPDATE unchecked_times SET ${pulled(['started_at', 'ended_at'], nowMs)} WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    `UPDATE overload_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)} WHERE greatest(started_at, ended_at) > ${nowMs}`,
     `DELETE FROM service_gaps WHERE started_at > ${nowMs} AND ended_at IS NOT NULL`,
-    `UPDATE service_gaps SET ${pulled('started_at', 'ended_at')} WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    `UPDATE service_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)} WHERE greatest(started_at, ended_at) > ${nowMs}`,
   ];
 }
 
@@ -70,8 +72,8 @@ function pullMarks(nowMs: number): string[] {
   const overrunMs = `${nowMs} + 1000::bigint * max_duration_seconds`;
   const nowSeconds = Math.floor(nowMs / 1000);
   return [
-    `UPDATE service_marks SET at = ${notAfter('at', nowMs)}, resumed_at = ${notAfter('resumed_at', nowMs)}
-     WHERE name IN ('sweep', 'checks', 'evaluation', 'due', 'pings') AND greatest(at, resumed_at) > ${nowMs}`,
+    `UPDATE service_marks SET ${pulled(['at', 'resumed_at', 'lost_from', 'lost_to'], nowMs)}
+     WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups') AND greatest(at, resumed_at, lost_from, lost_to) > ${nowMs}`,
     `UPDATE service_marks SET at = ${hourMs}, resumed_at = ${hourMs} WHERE name = 'rollups' AND at > ${hourMs}`,
     `UPDATE monitor_sources SET look_at = ${nowMs} WHERE look_at > ${nowMs + FURTHEST_LOOK_MS}`,
     `UPDATE monitor_sources SET given_at = ${nowMs} WHERE given_at > ${nowMs}`,
@@ -79,7 +81,7 @@ function pullMarks(nowMs: number): string[] {
      WHERE last_seen_at > ${nowSeconds} OR offline_at > ${nowMs} OR behind_at > ${nowMs}`,
     // A deadline lies no further ahead than a ping that comes now would move it.
     `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + HEARD_ROOM_MS)}, run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
-                           overrun_at = ${notAfter('overrun_at', overrunMs)}
+                           overrun_at = ${notAfter('overrun_at', overrunMs)}, rows_used_up = NULL, bytes_used_up = NULL
      WHERE heard_at > ${nowMs + HEARD_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs} OR overrun_at > ${overrunMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)} WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
@@ -93,6 +95,8 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
   return [
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
     'DELETE FROM rate_limits',
+    'DELETE FROM delivery_rates',
+    shift('set_aside_hours', ['retry_at']),
     shift('summaries', ['due_at']),
     shift('channels', ['quiet_until']),
     shift('agents', ['held_until']),
@@ -100,6 +104,10 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
     shift('registry_turns', ['held_until', 'free_at']),
     shift('vendor_pages', ['retry_at', 'claimed_until']),
   ];
+}
+
+function pulled(columns: readonly string[], nowMs: number): string {
+  return columns.map((column) => `${column} = ${notAfter(column, nowMs)}`).join(', ');
 }
 
 /** A column as it is, or where it lies after that moment, the moment; `least` would take the moment for null as well. */

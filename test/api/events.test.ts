@@ -60,7 +60,7 @@ async function startStrictReceiver(t: ExecutionContext): Promise<{ url: (event: 
         'webhook-timestamp': '1763721001',
         'webhook-signature': `v1,${'A'.repeat(43)}=`,
       };
-      const answer = await createHttpClient({ allowPrivateNetwork: true })({ url: new URL(url(event)), method: 'POST', headers, body: Buffer.from(JSON.stringify(body)), deadlineMs: 5000, bodyLimit: () => 4096 });
+      const answer = await createHttpClient({ allowPrivateNetwork: true })({ url: new URL(url(event)), method: 'POST', headers, body: Buffer.from(JSON.stringify(body)), deadlineMs: 30_000, bodyLimit: () => 4096 });
       if (answer.outcome === 'failed') throw new Error(answer.reason);
       return answer.status === 204 ? 'fits' : answer.body.toString('utf8');
     },
@@ -110,7 +110,7 @@ const MESSAGES: readonly EventMessage[] = [
 
 test('what is sent of each event is what the description says, with no field that it does not name', async (t) => {
   const { url } = await startStrictReceiver(t);
-  const sending = { http: createHttpClient({ allowPrivateNetwork: true }), agent: createWebhookAgent(), deadlineMs: 5000, now: Date.now };
+  const sending = { http: createHttpClient({ allowPrivateNetwork: true }), agent: createWebhookAgent(), deadlineMs: 30_000, now: Date.now };
   t.teardown(() => sending.agent.destroy());
   for (const message of MESSAGES) {
     const result = await attemptWebhook({ url: url(message.event), signingSecret: generateSigningSecret(randomBytes), deliveryId: 'dlv_1', attempt: 1, message }, sending);

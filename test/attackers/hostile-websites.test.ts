@@ -22,7 +22,8 @@ function page(body: string | Buffer, coding = 'identity'): Way {
 }
 
 /** A way that a website has with its visitors, and the cause that a check finds; null = the check is up. */
-type Attack = { way: Way; cause: string | null; scheme?: 'http' | 'https'; bounds?: Bounds; target?: Partial<CheckTarget> };
+/** Several causes where it is the machine's speed that decides whether the budget of judging is over first. */
+type Attack = { way: Way; cause: string | null | readonly (string | null)[]; scheme?: 'http' | 'https'; bounds?: Bounds; target?: Partial<CheckTarget> };
 
 const READS = { bodyMatch: 'needle' };
 
@@ -92,8 +93,9 @@ const BODIES: Record<string, Attack> = {
   'fifty patterns of hundreds of states': { way: page('ab'.repeat(MIB / 2)), cause: null, target: fifty((index) => text(`(?s)a.{${300 + index}}[cd]|$`)), bounds: { holdMs: 2500, grownMb: 256 } },
   'a body_match that is barely not there': { way: page('a'.repeat(MIB)), cause: 'body_mismatch', target: { bodyMatch: BARELY_NOT.slice(800, 1824), timeoutMs: 5000 }, bounds: { holdMs: 150 } },
   'fifty texts that are barely not there': { way: page('a'.repeat(MIB)), cause: null, target: fifty((index) => text(BARELY_NOT.slice(index), 'not_contains')), bounds: { holdMs: 2500 } },
-  'arrays half a million deep that are to exist': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: 'assert_json_body_exists', target: asserts(json({})) },
-  'arrays half a million deep that are compared': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: 'assert_json_body_equals', target: asserts(json({ op: 'equals', value: '[]' })) },
+  'arrays half a million deep that are to exist': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: ['assert_json_body_exists', null], target: asserts(json({})) },
+  'arrays half a million deep that are compared': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: ['assert_json_body_equals', null], target: asserts(json({ op: 'equals', value: '[]' })) },
+  'arrays a hundred thousand deep': { way: page(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), cause: 'assert_json_body_exists', target: asserts(json({})) },
   'objects a hundred thousand deep': { way: page(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`), cause: 'assert_json_body_matches', target: asserts(json({ op: 'matches', value: 'a', path: '$.a.a' })) },
   'a value beside objects a hundred thousand deep': { way: page(`{"ok":1,"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), cause: null, target: asserts(json({ op: 'equals', value: '1', path: '$.ok' })) },
   'a number of a million digits': { way: page('9'.repeat(MIB)), cause: 'assert_json_body_gt', target: asserts(json({ op: 'gt', value: '1' })) },
@@ -110,10 +112,10 @@ const REDIRECTS: Record<string, Attack> = {
 };
 
 for (const [what, { way, cause, scheme = 'http', bounds = {}, target = {} }] of Object.entries({ ...SLOW, ...ENDLESS, ...BOMBS, ...BODIES, ...REDIRECTS })) {
-  test.serial(`${what}: ${cause ?? 'up'}, in its time, within its memory, and the check beside it goes on`, async (t) => {
+  test.serial(`${what}: ${[cause].flat().map((one) => one ?? 'none').join(' or ')}, in its time, within its memory, and the check beside it goes on`, async (t) => {
     const port = await startAttacker(t, way);
     const check = await withstand(t, probing, { target: httpTarget({ target: `${scheme}://127.0.0.1:${port}/`, timeoutMs: TIMEOUT_MS, ...target }), bounds });
-    t.is(check.cause, cause, check.reason ?? '');
+    t.true([cause].flat().includes(check.cause), check.reason ?? '');
     t.true((check.reason ?? '').length < 1000);
   });
 }

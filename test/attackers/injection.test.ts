@@ -111,15 +111,21 @@ async function write(t: ExecutionContext<{ api: ApiServer }>, { place, text, fur
   const answer = await send({ method: request.method, path: request.path, headers, ...(request.body !== undefined && { body: JSON.stringify(request.body) }) });
   const name = `${operation.id} with ${JSON.stringify(text)} at ${way.join('.')}: ${answer.status} ${answer.text.slice(0, 300)}`;
   // Nothing but wrong passwords comes from one address, and after thirty of them it waits.
-  t.true(answer.status < 300 || [400, 404, 409].includes(answer.status) || (answer.status === 429 && operation.token === 'session' && answer.text.includes('wrong passwords')), name);
+  const isForOperators = answer.status === 403 && answer.text.includes('operators of the installation');
+  t.true(answer.status < 300 || isForOperators || [400, 404, 409].includes(answer.status) || (answer.status === 429 && operation.token === 'session' && answer.text.includes('wrong passwords')), name);
   if (answer.status >= 300) return false;
   const read = READS[operation.id]?.(answer, request);
   if (read === undefined || place.in !== 'body' || UNSHOWN.test(way.join('.'))) return true;
   const { text: shown } = await send({ method: 'GET', path: read, headers });
   const value = way.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown> | undefined)?.[step], JSON.parse(shown));
   // What a type has no use for is not kept.
-  if (value !== undefined) t.is(value, text, name);
+  if (value !== undefined) t.is(value, isTrimmed(place) ? text.trim() : text, name);
   return true;
+}
+
+/** Blanks around the names of monitors and channels are dropped (D-68). */
+function isTrimmed({ operation, way }: Place): boolean {
+  return /^(?:create|update)(?:Monitor|Channel)$/.test(operation.id) && way.join('.') === 'name';
 }
 
 /** No control characters either: what shows a log on a terminal obeys them. */
@@ -134,7 +140,7 @@ test.serial('a search finds a hostile text as it stands: nothing in it is a wild
   for (const name of names) t.is((await owner('POST', '/v1/monitors', { name })).status, 201, name);
   for (const q of names) {
     const { json } = await owner('GET', `/v1/monitors?q=${encodeURIComponent(q)}`);
-    t.deepEqual((json['monitors'] as { name: string }[]).map(({ name }) => name), names.filter((name) => name.toLowerCase().includes(q.toLowerCase())), q);
+    t.deepEqual((json['monitors'] as { name: string }[]).map(({ name }) => name), names.map((name) => name.trim()).filter((name) => name.toLowerCase().includes(q.toLowerCase())), q);
   }
 });
 

@@ -160,13 +160,47 @@ const CHECKS: Record<string, Record<string, Check>> = {
     },
     '--json': printsJson('agent rotate', async ({ newAgent }) => ['--id', await newAgent()]),
   },
+  'agent retire': {
+    '--region': async ({ t, run, json }) => {
+      t.like(await json('agent', 'retire', '--region', 'paris'), { region: 'paris', retired: false });
+      t.is((await run('agent', 'retire', '--region', 'atlantis')).status, 1);
+    },
+    '--move-to': async ({ t, run, json, url, tenant }) => {
+      const { id, token } = await json('token', 'create', '--tenant', tenant);
+      const call = apiClient(url, String(token));
+      const agents = (await call('GET', '/agents')).json['agents'] as { id: string; region: string }[];
+      const idOf = (region: string) => agents.find((agent) => agent.region === region)?.id;
+      const { json: monitor } = await call('POST', '/monitors', { name: 'Shop', target: 'https://shop.example/', agent_sources: [idOf('hanoi')] });
+      t.like(await json('agent', 'retire', '--region', 'hanoi', '--move-to', 'paris', '--yes'), { moved: 1, moved_to: 'paris', retired: true });
+      t.deepEqual((await call('GET', `/monitors/${String(monitor['id'])}`)).json['agent_sources'], [idOf('paris')]);
+      t.is((await run('agent', 'retire', '--region', 'paris', '--move-to', 'hanoi')).status, 1);
+      await json('token', 'revoke', '--id', String(id));
+      await json('agent', 'restore', '--region', 'hanoi');
+    },
+    '--yes': async ({ t, json }) => {
+      t.like(await json('agent', 'retire', '--region', 'hanoi', '--yes'), { region: 'hanoi', retired: true });
+      await json('agent', 'restore', '--region', 'hanoi');
+    },
+    '--json': printsJson('agent retire', async () => ['--region', 'hanoi']),
+  },
+  'agent restore': {
+    '--region': async ({ t, run, json }) => {
+      await json('agent', 'retire', '--region', 'hanoi', '--yes');
+      t.deepEqual(await json('agent', 'restore', '--region', 'hanoi'), { region: 'hanoi', restored: true });
+      t.is((await run('agent', 'restore', '--region', 'hanoi')).status, 1);
+    },
+    '--json': printsJson('agent restore', async ({ json }) => {
+      await json('agent', 'retire', '--region', 'hanoi', '--yes');
+      return ['--region', 'hanoi'];
+    }),
+  },
   'keys rotate': { '--json': printsJson('keys rotate', nothing) },
 };
 
 /** The service with a tenant of its own. */
 async function openGround(t: ExecutionContext): Promise<Ground> {
   const dataDir = await newPreparedDataDir(t);
-  const { url } = await startService(t, { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false' });
+  const { url } = await startService(t, { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false', AGENT_REGIONS: 'local,paris,hanoi' });
   const run = (...args: string[]) => runSpotcheck(args, { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false' });
   const printed = async (args: string[]): Promise<unknown> => {
     const { status, stdout, stderr } = await run(...args, '--json');
@@ -189,7 +223,7 @@ function namesUnder(help: string, heading: string, name: RegExp): string[] {
 
 test('every option that the help of a command names does what it says, with its documented values', async (t) => {
   const ground = await openGround(t);
-  const commands = namesUnder((await ground.run('help')).stdout, 'Commands', /^ {2}(\w+(?: (?:create|list|revoke|rotate|reset))?) /).filter((command) => command !== 'help');
+  const commands = namesUnder((await ground.run('help')).stdout, 'Commands', /^ {2}(\w+(?: [a-z]+)?)(?: \[| {2})/).filter((command) => command !== 'help');
   t.deepEqual(commands.toSorted(), Object.keys(CHECKS).toSorted());
   for (const command of commands) {
     const { status, stdout } = await ground.run(...command.split(' '), '--help');

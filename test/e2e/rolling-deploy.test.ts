@@ -19,7 +19,7 @@ const MONITORS = 8;
 const NEXT_VERSION = '99.0.0';
 
 /** What a release consists of. */
-const SOURCES = ['api', 'cli', 'config', 'core', 'models', 'net', 'notifications', 'probes', 'queues', 'workers', 'package.json'];
+const SOURCES = ['api', 'cli', 'config', 'core', 'models', 'net', 'notifications', 'postgres', 'probes', 'queues', 'workers', 'package.json'];
 
 /** In the order in which they are replaced; each is told to stop once its successor runs beside it. */
 const TURNS = [['evaluate'], ['web'], ['check'], ['deliver'], ['maintain', 'clock']] as const;

@@ -34,6 +34,7 @@ export async function createAnswerCheck(): Promise<(answer: ReceivedAnswer) => s
     if (responses === undefined) return null;
     const described = responses[status] ?? responses['default'];
     if (described === undefined) return `the status ${status} is not described`;
+    if (method === 'HEAD') return body === '' ? null : 'a body in an answer to HEAD';
     const { content } = resolve(described);
     if (content === undefined) return body === '' ? null : 'a body where none is described';
     const mediaType = contentType?.split(';')[0] ?? 'none';

@@ -11,7 +11,7 @@ test('heartbeats that were made before pings were taken get a token that names t
   await pool.query('DROP TABLE heartbeat_observations, heartbeat_pings, heartbeats');
   await pool.query(`UPDATE monitors SET check_spec = jsonb_set(check_spec, '{heartbeat,token}', '"old-secret"'), enabled = no <> $1`, [paused.monitor.no]);
 
-  await pool.query(await readFile(new URL('../../models/migrations/0007-heartbeats.sql', import.meta.url), 'utf8'));
+  for (const name of ['0007-heartbeats', '0027-ping-rates']) await pool.query(await readFile(new URL(`../../models/migrations/${name}.sql`, import.meta.url), 'utf8'));
 
   const outcomes = await takePings(runtime.database, [running, paused].map(({ monitor }) => ({ token: `${monitor.id}.old-secret`, ping: SUCCESS })), Date.now());
   t.deepEqual(outcomes, ['taken', 'taken']);

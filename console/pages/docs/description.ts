@@ -44,7 +44,7 @@ type RawOperation = {
 };
 type Item = { servers?: readonly { url: string }[]; parameters?: readonly Parameter[] } & Readonly<Record<Method, RawOperation | undefined>>;
 
-const METHODS = ['get', 'post', 'patch', 'delete'] as const;
+const METHODS = ['get', 'head', 'post', 'patch', 'delete'] as const;
 export type Method = (typeof METHODS)[number];
 
 /** What `/openapi.json` says, as far as it is shown. */

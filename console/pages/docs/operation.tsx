@@ -11,7 +11,7 @@ import { Prose } from './prose.tsx';
 
 type OperationProps = { description: Description; operation: Operation; isOpen: boolean; onToggle: () => void };
 
-const METHODS: Record<Method, string> = { get: 'text-accent', post: 'text-up', patch: 'text-degraded', delete: 'text-down' };
+const METHODS: Record<Method, string> = { get: 'text-accent', head: 'text-accent', post: 'text-up', patch: 'text-degraded', delete: 'text-down' };
 
 const CALLERS: Record<Credential, string> = { token: 'API token, or a session', session: 'A session: for people alone', agent: 'Token of an agent', none: 'Open to everybody' };
 
