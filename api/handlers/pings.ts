@@ -22,7 +22,9 @@ const EXIT_STATUS = /^\d{1,3}$/;
 
 /** `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed; needs no queue and no API token. */
 export function pingHandler({ database, now, metrics, unstoredPings }: ApiDependencies): RequestHandler {
-  const take = createPingTokens(createPingBatches((pings) => takePings(database, pings, now())), now);
+  const store = createPingBatches((pings) => takePings(database, pings, now()));
+  // What is refused before it is stored is not lost: a flood of unknown tokens must not keep anybody's deadlines from passing.
+  const take = createPingTokens((ping) => unstoredPings.follow(store(ping)), now);
   const count = new Counter({ name: 'spotcheck_pings_total', help: 'Pings of heartbeats by kind and outcome', labelNames: ['kind', 'outcome'], registers: [metrics] });
   return async (request, response) => {
     if (!METHODS.includes(request.method)) throw methodNotAllowed(request.method, METHODS.join(', '));
@@ -31,7 +33,7 @@ export function pingHandler({ database, now, metrics, unstoredPings }: ApiDepend
     const report = readSignal(signal);
     noteRoute(response, signal);
     const ping = { ...report, body: await readPingBody(request) };
-    const outcome = await unstoredPings.follow(take({ token, ping }, addressOf(response) ?? ''));
+    const outcome = await take({ token, ping }, addressOf(response) ?? '');
     count.inc({ kind: ping.kind, outcome });
     ANSWERS[outcome](response);
   };

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import anyTest from 'ava';
 import type { TestFn } from 'ava';
+import { createUnstoredPings } from '../../api/unstored-pings.ts';
 import { createSecretBox } from '../../models/secret-box.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { deleteOrphanedPings } from '../../models/ping-record.ts';
@@ -320,7 +321,8 @@ test('what is no token, or was none a moment ago, costs no query', async (t) => 
 test('an address that sends hundreds of tokens that are none is told to wait, and heartbeats that were heard of from there before go on', async (t) => {
   const { api } = t.context;
   const [first, second] = [await createHeartbeat(api), await createHeartbeat(api)];
-  const url = await api.another({ config: { publicUrl: api.url, planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: ['loopback'] } });
+  const unstoredPings = createUnstoredPings(Date.now);
+  const url = await api.another({ unstoredPings, config: { publicUrl: api.url, planCountLimits: true, telegramBotName: null, slackClientId: null, trustedProxies: ['loopback'] } });
   const from = (address: string, token: string) => api.anonymous('GET', `/ping/${token}`, undefined, { 'X-Forwarded-For': address }, url);
   t.is((await from('2001:db8:1:2::5', first.token)).status, 200);
   const made = (no: number) => `${first.id}.${String(no).padStart(24, '0')}`;
@@ -329,6 +331,7 @@ test('an address that sends hundreds of tokens that are none is told to wait, an
   const refused = await from('2001:db8:1:2:ffff::1', made(700));
   isError(t, refused, { status: 429, error: /^too many pings with tokens that no heartbeat has came from this address: wait$/ });
   t.true(Number(refused.headers.get('retry-after')) > 0);
+  t.is(unstoredPings.takeLost(), null, 'a refused ping is not a lost one: else a stranger could have all heartbeats forgiven');
   t.is((await from('2001:db8:1:2::9', first.token)).status, 200);
   t.is((await from('2001:db8:1:3::9', second.token)).status, 200);
 });
