@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import { verifyPassword } from '../../models/password.ts';
 import { countRecoveryCodes } from '../../models/second-factor.ts';
@@ -18,8 +19,8 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
   return async (request, response) => {
     const { email, password, code } = request.body as SignIn;
     const user = await findUserByEmail(database, email);
-    // Who has no account is counted like who has one, or the count would tell.
-    const attempt = await throttle.begin(user?.id ?? `nobody ${normalizeEmail(email)}`, { request, response });
+    // An address without an account is counted like one that has one, or the count would tell them apart.
+    const attempt = await throttle.begin(user?.id ?? digestOf(email), { request, response });
     if (!(await attempt.look(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null) throw wrong();
     if (user.totpConfirmedAt !== null && code === undefined) {
       // The password was right: it is no failure, but neither does it make good for wrong codes.
@@ -38,6 +39,11 @@ export function signInHandler(dependencies: HandlerDependencies): RequestHandler
 /** How many recovery codes are left; none is asked for where there is no second factor. */
 export async function recoveryCodesOf({ database }: Pick<ApiDependencies, 'database'>, user: User): Promise<number> {
   return user.totpConfirmedAt === null ? 0 : await countRecoveryCodes(database, user.id);
+}
+
+/** Stands for an address that no user has, which may be any text. */
+function digestOf(email: string): string {
+  return createHash('sha256').update(normalizeEmail(email)).digest('base64url');
 }
 
 /** Which of the two it was is told to nobody. */

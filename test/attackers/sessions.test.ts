@@ -61,6 +61,10 @@ test.serial('who signs in gets a cookie that no script and no other site can use
   t.is((await api.anonymous('GET', '/v1/session', undefined, { Cookie: cookie.replace('__Host-', '') }, url)).status, 401, 'the name without the prefix is one that a neighbour can set');
 });
 
+test.serial('an address that no database can hold is as wrong as any other', async (t) => {
+  for (const email of ['a\0b@example.org', '\ud800@example.org']) t.is((await signIn(t.context.api, { email, password: PASSWORD })).status, 401, JSON.stringify(email));
+});
+
 test.serial('a session is never one that somebody else could have chosen: a sign-in makes a new one and ends the one it came with', async (t) => {
   const { api } = t.context;
   const person = await newPerson(api);
