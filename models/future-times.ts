@@ -1,6 +1,7 @@
+import type { PoolClient } from 'pg';
 import { DAY_MS, HOUR_MS } from '../core/rollup-spans.ts';
 import { pullBackState, type SourceState } from '../core/source-state.ts';
-import type { Run } from './sql.ts';
+import { runOn } from './sql.ts';
 
 /** The time that it is now, and by how much it was set back, in whole milliseconds. */
 export type SetBack = { nowMs: number; backMs: number };
@@ -15,11 +16,12 @@ const HEARD_ROOM_MS = 100;
 const MAX_STATEMENT_MS = 300_000;
 
 /**
- * Leaves nothing that lies ahead of a time that was set back, in the caller's transaction: what was measured is taken away, for those moments
+ * Leaves nothing that lies ahead of a time that was set back, in the transaction that `client` is in: what was measured is taken away, for those moments
  * come again; what was decided, and marks, become now; what is planned comes nearer by as much. With `backMs` 0 it is for what was written
  * since by who still held the old time, and leaves what is planned.
  */
-export async function pullBackTimes(run: Run, { nowMs, backMs }: SetBack): Promise<void> {
+export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, backMs }: SetBack): Promise<void> {
+  const run = runOn(client, MAX_STATEMENT_MS);
   await run(`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`);
   for (const statement of [...forgetMeasured(nowMs), ...pullDecided(nowMs), ...pullMarks(nowMs), ...(backMs > 0 ? shiftPlanned(nowMs, backMs) : [])]) await run(statement);
   const ahead = await run<{ monitor_no: number; agent_no: number; state: SourceState }>(

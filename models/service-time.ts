@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg';
 import type { TimeLook } from '../core/service-clock.ts';
 import { pullBackTimes } from './future-times.ts';
 import { MARKS } from './service-marks.ts';
@@ -67,33 +68,33 @@ export type TimeSetting = { byMs: number };
  * out is a gap of the clock; set back, nothing that is stored may lie ahead. Null where another process was quicker.
  */
 export async function settleTime(database: Pick<Database, 'pool'>, look: TimeLook): Promise<TimeSetting | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inPoolTransaction(database, async (run, client) => {
     const now = await lockTime(run);
     if (now.correctionMs !== look.correctionMs || now.correctedAtMs !== look.correctedAtMs) return null;
     const nowMs = Math.round(now.databaseMs);
     await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.corrected, nowMs]);
-    await setTime(run, { nowMs, wasMs: nowMs + now.correctionMs });
+    await setTime({ run, client }, { nowMs, wasMs: nowMs + now.correctionMs });
     return { byMs: -now.correctionMs };
   });
 }
 
 /** As `settleTime`, where the clock was set back while no process of the service ran: by `agreedAtMs`, its time had been further. */
 export async function settleAfterRest(database: Pick<Database, 'pool'>, look: TimeLook): Promise<TimeSetting | null> {
-  return await inPoolTransaction(database, async (run) => {
+  return await inPoolTransaction(database, async (run, client) => {
     const now = await lockTime(run);
     if (now.agreedAtMs !== look.agreedAtMs || now.correctionMs !== look.correctionMs) return null;
     const nowMs = Math.round(now.databaseMs);
     await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.corrected, nowMs]);
     await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.agreed, nowMs]);
     const wasMs = now.agreedAtMs + now.correctionMs;
-    await setTime(run, { nowMs, wasMs });
+    await setTime({ run, client }, { nowMs, wasMs });
     return { byMs: nowMs - wasMs };
   });
 }
 
-async function setTime(run: Run, { nowMs, wasMs }: { nowMs: number; wasMs: number }): Promise<void> {
+async function setTime({ run, client }: { run: Run; client: PoolClient }, { nowMs, wasMs }: { nowMs: number; wasMs: number }): Promise<void> {
   await run(`INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`, [TIME.set, nowMs, wasMs]);
-  if (nowMs < wasMs) await pullBackTimes(run, { nowMs, backMs: wasMs - nowMs });
+  if (nowMs < wasMs) await pullBackTimes(client, { nowMs, backMs: wasMs - nowMs });
   await recordClockGap(run, { startMs: Math.min(wasMs, nowMs), endMs: nowMs });
   // The gap is recorded: the next look at ourselves begins here, and silence counts from here.
   await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [MARKS.sweep, nowMs]);

@@ -35,7 +35,7 @@ export async function reconcile({ database, queues, metrics, now, log }: Runtime
     const regions = await listCheckRegions(database);
     const isSetBack = await findSetBack(runOn(database.pool), nowMs);
     if (isSetBack) {
-      await inPoolTransaction(database, (run) => pullBackTimes(run, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }));
+      await inPoolTransaction(database, (_run, client) => pullBackTimes(client, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }));
       await queues.forgetTime(regions);
     }
     await queues.applyScheduleChange(await assignMissingSources(database, { choose: chooseDefaultSources, nowMs }), regions);
