@@ -52,17 +52,20 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
     { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: () => undefined },
   );
   // Whoever set the service's time mends at once what that leaves behind, and once more when every process knows of it.
+  let mendAgain: NodeJS.Timeout | undefined;
   const mendAfterSetting = (clock: ClockName) => {
     if (clock !== 'service') return;
     const mend = () => void chores.reconcile().catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended'));
     mend();
-    setTimeout(mend, 2 * LOOK_EVERY_MS).unref();
+    clearTimeout(mendAgain);
+    mendAgain = setTimeout(mend, 2 * LOOK_EVERY_MS).unref();
   };
   clockListeners.add(mendAfterSetting);
   return {
     name: 'maintain',
     async stop() {
       clockListeners.delete(mendAfterSetting);
+      clearTimeout(mendAgain);
       stopping.abort();
       await worker.close();
       await domains.close();
