@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { TimeLook } from '../core/service-clock.ts';
+import type { TimeReading } from '../core/service-clock.ts';
 import { pullBackTimes } from './future-times.ts';
 import { MARKS } from './service-marks.ts';
 import type { Database } from './database.ts';
@@ -18,9 +18,9 @@ const DATABASE_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::double prec
 const AFTERMATH_MS = 60_000;
 
 /** Reads PostgreSQL's clock and the marks of the service's time, with one statement. */
-export async function lookAtTime(database: Pick<Database, 'pool'>): Promise<TimeLook> {
+export async function readTime(database: Pick<Database, 'pool'>): Promise<TimeReading> {
   const { rows } = await database.pool.query<{ database_ms: number; at: number | null; service_at: number | null; agreed_at: number | null }>({
-    name: 'look-at-time',
+    name: 'read-time',
     text: `SELECT ${DATABASE_MS} AS database_ms, t.at, t.resumed_at AS service_at, (SELECT at FROM service_marks WHERE name = $2) AS agreed_at
            FROM (SELECT 1) one LEFT JOIN service_marks t ON t.name = $1`,
     values: [TIME.corrected, TIME.agreed],
@@ -31,10 +31,10 @@ export async function lookAtTime(database: Pick<Database, 'pool'>): Promise<Time
   return { databaseMs, correctionMs: (serviceAt ?? 0) - (at ?? 0), correctedAtMs: at ?? databaseMs, agreedAtMs: agreedAt ?? 0 };
 }
 
-/** Notes that this process agrees with the look. Not forced to disk: a note that a crash loses is older than the truth. */
-export async function noteAgreement(database: Pick<Database, 'pool'>, { databaseMs }: TimeLook): Promise<void> {
+/** Records that this process agrees with the reading. Not forced to disk: a row that a crash loses is older than the truth. */
+export async function recordAgreement(database: Pick<Database, 'pool'>, { databaseMs }: TimeReading): Promise<void> {
   await database.pool.query({
-    name: 'note-agreed-time',
+    name: 'record-agreed-time',
     text: `INSERT INTO service_marks (name, at, resumed_at) SELECT $1::text, $2::bigint, $2::bigint WHERE set_config('synchronous_commit', 'off', true) = 'off'
            ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`,
     values: [TIME.agreed, Math.round(databaseMs)],
@@ -45,10 +45,10 @@ export async function noteAgreement(database: Pick<Database, 'pool'>, { database
  * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did, and records the moment as a gap of the clock.
  * False where another process was quicker, or the clock was set once more.
  */
-export async function correctTime(database: Pick<Database, 'pool'>, { look, correctionMs }: { look: TimeLook; correctionMs: number }): Promise<boolean> {
+export async function correctTime(database: Pick<Database, 'pool'>, { reading, correctionMs }: { reading: TimeReading; correctionMs: number }): Promise<boolean> {
   return await inPoolTransaction(database, async (run) => {
     const now = await lockTime(run);
-    if (now.correctionMs !== look.correctionMs || Math.abs(now.databaseMs - look.databaseMs) > AFTERMATH_MS) return false;
+    if (now.correctionMs !== reading.correctionMs || Math.abs(now.databaseMs - reading.databaseMs) > AFTERMATH_MS) return false;
     const atMs = Math.round(now.databaseMs);
     await run('UPDATE service_marks SET at = $2, resumed_at = $3 WHERE name = $1', [TIME.corrected, atMs, atMs + correctionMs]);
     await run(
@@ -67,10 +67,10 @@ export type TimeSetting = { byMs: number };
  * Sets the service's time to PostgreSQL's clock, in one transaction with what follows for the times that are stored. Set forward, what was left
  * out is a gap of the clock; set back, nothing that is stored may lie ahead. Null where another process was quicker.
  */
-export async function settleTime(database: Pick<Database, 'pool'>, look: TimeLook): Promise<TimeSetting | null> {
+export async function settleTime(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
   return await inPoolTransaction(database, async (run, client) => {
     const now = await lockTime(run);
-    if (now.correctionMs !== look.correctionMs || now.correctedAtMs !== look.correctedAtMs) return null;
+    if (now.correctionMs !== reading.correctionMs || now.correctedAtMs !== reading.correctedAtMs) return null;
     const nowMs = Math.round(now.databaseMs);
     await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.corrected, nowMs]);
     await setTime({ run, client }, { nowMs, wasMs: nowMs + now.correctionMs });
@@ -79,10 +79,10 @@ export async function settleTime(database: Pick<Database, 'pool'>, look: TimeLoo
 }
 
 /** As `settleTime`, where the clock was set back while no process of the service ran: by `agreedAtMs`, its time had been further. */
-export async function settleAfterRest(database: Pick<Database, 'pool'>, look: TimeLook): Promise<TimeSetting | null> {
+export async function settleAfterRest(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
   return await inPoolTransaction(database, async (run, client) => {
     const now = await lockTime(run);
-    if (now.agreedAtMs !== look.agreedAtMs || now.correctionMs !== look.correctionMs) return null;
+    if (now.agreedAtMs !== reading.agreedAtMs || now.correctionMs !== reading.correctionMs) return null;
     const nowMs = Math.round(now.databaseMs);
     await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.corrected, nowMs]);
     await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [TIME.agreed, nowMs]);
@@ -96,7 +96,7 @@ async function setTime({ run, client }: { run: Run; client: PoolClient }, { nowM
   await run(`INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`, [TIME.set, nowMs, wasMs]);
   if (nowMs < wasMs) await pullBackTimes(client, { nowMs, backMs: wasMs - nowMs });
   await recordClockGap(run, { startMs: Math.min(wasMs, nowMs), endMs: nowMs });
-  // The gap is recorded: the next look at ourselves begins here, and silence counts from here.
+  // The gap is recorded: the next self-watch begins here, and silence counts from here.
   await run('UPDATE service_marks SET at = $2, resumed_at = $2 WHERE name = $1', [MARKS.sweep, nowMs]);
 }
 
@@ -139,7 +139,7 @@ async function recordClockGap(run: Run, { startMs, endMs }: { startMs: number; e
   );
 }
 
-async function lockTime(run: Run): Promise<TimeLook> {
+async function lockTime(run: Run): Promise<TimeReading> {
   const nowMs = Math.round(await askDatabase(run));
   await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $3, $3), ($2, $3, $3) ON CONFLICT DO NOTHING', [TIME.corrected, TIME.agreed, nowMs]);
   const [time] = await run<{ at: number; resumed_at: number }>('SELECT at, resumed_at FROM service_marks WHERE name = $1 FOR UPDATE', [TIME.corrected]);

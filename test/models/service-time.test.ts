@@ -3,7 +3,7 @@ import { BELIEVED_AFTER_MS } from '../../core/service-clock.ts';
 import { takePings } from '../../models/heartbeats.ts';
 import { takeMissed } from '../../models/heartbeat-watch.ts';
 import { holdDoorOpen } from '../../models/ping-door.ts';
-import { correctTime, isTimeDoubtful, lookAtTime, noteAgreement, settleAfterRest, settleTime } from '../../models/service-time.ts';
+import { correctTime, isTimeDoubtful, readTime, recordAgreement, settleAfterRest, settleTime } from '../../models/service-time.ts';
 import { runOn } from '../../models/sql.ts';
 import { createEvaluator } from '../../workers/evaluate.ts';
 import { watchHeartbeats } from '../../workers/heartbeats/watch.ts';
@@ -18,9 +18,9 @@ const HOUR_MS = 3_600_000;
 async function serviceAhead(t: ExecutionContext, aheadMs: number) {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  const realMs = Math.round((await lookAtTime(database)).databaseMs);
+  const realMs = Math.round((await readTime(database)).databaseMs);
   await database.pool.query(`INSERT INTO service_marks (name, at, resumed_at) VALUES ('time', $1, $2)`, [realMs - BELIEVED_AFTER_MS, realMs - BELIEVED_AFTER_MS + aheadMs]);
-  const settle = async () => await settleTime(database, await lookAtTime(database));
+  const settle = async () => await settleTime(database, await readTime(database));
   return { runtime, realMs, serviceMs: realMs + aheadMs, settle };
 }
 
@@ -112,23 +112,23 @@ test('set forward, what was left out is one gap of the clock, silence is not rea
 
 test('of processes that notice a step of PostgreSQL one corrects the time, and of those that settle it one does', async (t) => {
   const { database, now } = await openTestRuntime(t);
-  const look = await lookAtTime(database);
-  const corrected = await Promise.all([1, 2, 3].map(() => correctTime(database, { look, correctionMs: 300_000 })));
+  const reading = await readTime(database);
+  const corrected = await Promise.all([1, 2, 3].map(() => correctTime(database, { reading, correctionMs: 300_000 })));
   t.is(corrected.filter(Boolean).length, 1);
-  const seen = await lookAtTime(database);
+  const seen = await readTime(database);
   t.is(seen.correctionMs, 300_000);
   t.true(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
   const settled = await Promise.all([1, 2, 3].map(() => settleTime(database, seen)));
   t.deepEqual(settled.filter((one) => one !== null), [{ byMs: -300_000 }]);
-  t.is((await lookAtTime(database)).correctionMs, 0);
+  t.is((await readTime(database)).correctionMs, 0);
   t.false(await isTimeDoubtful(database, { nowMs: now(), doubtMs: 0 }));
 });
 
-test('a clock that was set back while nobody was there is found by the marks, once', async (t) => {
+test('a clock that was set back while no process ran is found by the marks, once', async (t) => {
   const runtime = await openTestRuntime(t);
-  const look = await lookAtTime(runtime.database);
-  await noteAgreement(runtime.database, { ...look, databaseMs: look.databaseMs + HOUR_MS });
-  const found = await lookAtTime(runtime.database);
+  const reading = await readTime(runtime.database);
+  await recordAgreement(runtime.database, { ...reading, databaseMs: reading.databaseMs + HOUR_MS });
+  const found = await readTime(runtime.database);
   const settings = await Promise.all([1, 2].map(() => settleAfterRest(runtime.database, found)));
   const byMs = settings.filter((one) => one !== null).map((one) => one.byMs);
   t.is(byMs.length, 1);

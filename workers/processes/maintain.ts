@@ -1,6 +1,6 @@
 import { createHttpClient } from '../../net/http-client.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain/known-domains.ts';
-import { LOOK_EVERY_MS } from '../../core/service-clock.ts';
+import { READ_EVERY_MS } from '../../core/service-clock.ts';
 import type { ClockName } from '../../models/service-clock.ts';
 import { QUEUES } from '../../queues/names.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
@@ -58,7 +58,7 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
     const mend = () => void chores.reconcile().catch((error: unknown) => log.warn({ err: error }, 'clock.not_mended'));
     mend();
     clearTimeout(mendAgain);
-    mendAgain = setTimeout(mend, 2 * LOOK_EVERY_MS).unref();
+    mendAgain = setTimeout(mend, 2 * READ_EVERY_MS).unref();
   };
   clockListeners.add(mendAfterSetting);
   return {
