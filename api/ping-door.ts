@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../models/database.ts';
-import { holdDoorOpen, notePingsLost } from '../models/ping-door.ts';
+import { holdDoorOpen, recordLostPings } from '../models/ping-door.ts';
 import type { UnstoredPings } from './unstored-pings.ts';
 
 /** How often this process says that pings can come in, in milliseconds: part of how soon a missed one is told, where there is any heartbeat. */
@@ -14,11 +14,11 @@ export function startPingDoor({ database, log, now, unstored }: PingDoorOptions)
   const stopping = new AbortController();
   // A ping that is not stored yet may have come in time: the door was open until it came.
   const openUntil = () => Math.min(now(), unstored.oldestAtMs() ?? Number.POSITIVE_INFINITY);
-  const tellLost = async () => {
+  const recordLost = async () => {
     const lost = unstored.takeLost();
     if (lost === null) return;
     log.warn({ from_ms: lost.fromMs, to_ms: lost.toMs }, 'heartbeats.pings_not_stored');
-    await notePingsLost(database, lost).catch((error: unknown) => {
+    await recordLostPings(database, lost).catch((error: unknown) => {
       unstored.keepLost(lost);
       throw error;
     });
@@ -27,7 +27,7 @@ export function startPingDoor({ database, log, now, unstored }: PingDoorOptions)
     while (!stopping.signal.aborted) {
       let pauseMs: number = HOLD_EVERY_MS.awaited;
       try {
-        await tellLost();
+        await recordLost();
         const { forgiven, isAwaited } = await holdDoorOpen(database, openUntil);
         if (!isAwaited) pauseMs = HOLD_EVERY_MS.idle;
         if (forgiven > 0) log.warn({ heartbeats: forgiven }, 'heartbeats.forgiven');

@@ -10,24 +10,24 @@ import { listOperatorTenants } from '../models/users.ts';
 
 type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => string; now: () => number };
 
-/** What is asked of the board, and by whom; `user` null = somebody who knows its password. */
-type Done = { request: Request; user: User | null; address: string | null };
+/** A request to the board and its author; `user` null = a holder of the board's password. */
+type BoardRequest = { request: Request; user: User | null; address: string | null };
 
 /** Where the board changes something: all queues, or one and a job or scheduler of it. */
-const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<deed>.+))$/;
+const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+))$/;
 
 const LONGEST_NAME = 100;
 
 /**
- * Records what somebody is about to do to a queue at the board, in the log of the operator's account. Of who came by
- * the board's password nothing more is known: that stands in the log of every account with an operator. What a job is
- * given is not recorded, for it may hold anything.
+ * Records an action on a queue at the board before it is done, in the audit log of the operator's account. By the
+ * board's password no operator is known: that is recorded in the log of every account with one. Payloads of jobs are
+ * not recorded, for they may hold anything.
  */
-export async function recordBoardAction(means: Means, { request, user, address }: Done): Promise<void> {
+export async function recordBoardAction(means: Means, { request, user, address }: BoardRequest): Promise<void> {
   const { database, makeId, now } = means;
-  const { every, queue = '', deed = '' } = ACTION.exec(request.path)?.groups ?? {};
+  const { every, queue = '', action = '' } = ACTION.exec(request.path)?.groups ?? {};
   if (every === undefined && queue === '') return;
-  const [id, done] = every === undefined ? [decoded(queue), `${request.method} ${decoded(deed)}`] : ['all', every];
+  const [id, done] = every === undefined ? [decoded(queue), `${request.method} ${decoded(action)}`] : ['all', every];
   const object = { kind: 'queue', id, name: every === undefined ? id : 'All queues' } as const;
   const actor = user === null ? OPERATOR : { kind: 'user' as const, id: user.id, name: personName(user) };
   const tenantIds = user === null ? await listOperatorTenants(database) : [user.tenantId];

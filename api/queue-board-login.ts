@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/ids.ts';
 import { findSessionHolder } from '../models/sessions.ts';
-import { noteSignInPlaces } from '../models/sign-in-places.ts';
+import { recordSignInPlaces } from '../models/sign-in-places.ts';
 import type { User } from '../models/user-row.ts';
 import { ApiError } from './api-error.ts';
 import { recordBoardAction } from './queue-board-actions.ts';
@@ -122,7 +122,7 @@ function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptio
       if (!timingSafeEqual(digest(given), expected)) return false;
       await attempt.succeed();
       const places = [placeOfNetwork(networkOf(addressOf(response) ?? ''))];
-      await noteSignInPlaces(database, { account: ACCOUNT, userId: null }, { places, nowMs: now() });
+      await recordSignInPlaces(database, { account: ACCOUNT, userId: null }, { places, nowMs: now() });
       cookie.give(response, marksOf(period())[0] ?? '');
       return true;
     },

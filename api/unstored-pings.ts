@@ -1,4 +1,4 @@
-/** A stretch of time in which pings came in vain, Unix milliseconds. */
+/** A stretch of time in which pings were lost, Unix milliseconds. */
 export type LostStretch = { fromMs: number; toMs: number };
 
 /** What this process knows of the pings that came to it and are not stored. */
@@ -7,9 +7,9 @@ export type UnstoredPings = {
   follow: <Outcome>(storing: Promise<Outcome>) => Promise<Outcome>;
   /** When the oldest ping came that is not stored yet; null = all are. */
   oldestAtMs: () => number | null;
-  /** The stretch of those that could not be stored, or have waited for so long that nobody should count on them; asked for again it is over. */
+  /** Takes the stretch of those that could not be stored, or have waited too long; null = there were none since it was last taken. */
   takeLost: () => LostStretch | null;
-  /** Takes back a stretch that could not be told. */
+  /** Puts back a stretch that could not be recorded. */
   keepLost: (lost: LostStretch) => void;
 };
 

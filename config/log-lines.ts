@@ -15,7 +15,7 @@ const MOST_WAITING_BYTES = 1024 * 1024;
  */
 export function gatherLines(): DestinationStream {
   const output = destination({ fd: process.stdout.fd, sync: true, maxLength: MOST_WAITING_BYTES });
-  // Whom it could be told is whom it cannot be written for.
+  // The log itself is what cannot be written.
   output.on('error', () => undefined);
   let waiting = '';
   let timer: NodeJS.Timeout | null = null;

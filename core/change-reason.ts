@@ -19,9 +19,9 @@ export function explain(monitor: DecidedMonitor, { decision, tally }: { decision
   return { cause: evidence?.cause ?? null, reason: `${evidence?.reason ?? `Reported ${decision}`}${places}` };
 }
 
-/** The sentence of a monitor that is unknown because these places of ours had more checks than they could run. */
-export function explainOverload(places: readonly string[]): { cause: null; reason: string } {
-  return { cause: null, reason: `Not checked in time: ${enumerate(places)} had more checks than could be run. The fault is ours` };
+/** The sentence of a monitor that is unknown because these locations of ours had more checks than they could run. */
+export function explainOverload(locations: readonly string[]): { cause: null; reason: string } {
+  return { cause: null, reason: `Not checked in time: ${enumerate(locations)} had more checks than could be run. The fault is ours` };
 }
 
 function workingReason(monitor: DecidedMonitor, nowMs: number): string {

@@ -15,7 +15,7 @@ export type Change = {
   reason: string | null;
   evidence: ChangeEvidence;
   failures: SourceFailure[];
-  /** There where the monitor became unknown only because our own locations had more checks than they could run: nobody is notified. */
+  /** Set where the monitor became unknown only because our own locations had more checks than they could run: no channel is notified. */
   isOurs?: true;
 };
 

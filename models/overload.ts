@@ -38,7 +38,7 @@ export async function findUncheckedFrom(run: Run, monitors: readonly { no: numbe
   return new Map(rows.map(({ no, from }) => [no, from]));
 }
 
-/** What a look at the overload changed: the gap that began or ended with it; null = none. */
+/** The service gap that began or ended with a sweep; null = none. */
 export type OverloadStep = { begun: number | null; ended: ServiceGap | null };
 
 /**

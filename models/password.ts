@@ -8,7 +8,7 @@ const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } 
 /** How many passwords wait for their turn, which is a second or two: one is hashed at a time. */
 const MAX_WAITING = 64;
 
-/** A thread that nobody has needed for so long ends, in milliseconds. */
+/** An idle thread ends after this, in milliseconds. */
 const IDLE_MS = 10_000;
 
 /** Nothing is hashed for this caller: too many wait already. */
@@ -24,7 +24,7 @@ const waiting: (() => void)[] = [];
 let thread: Worker | null = null;
 let idling: NodeJS.Timeout | undefined;
 
-/** Hashes one password after the other, whoever asks; throws `PasswordsBusy` where too many wait. */
+/** Hashes one password after the other, of all callers; throws `PasswordsBusy` where too many wait. */
 async function hash(parameters: Argon2Parameters): Promise<Buffer> {
   if (isHashing && waiting.length >= MAX_WAITING) throw new PasswordsBusy();
   if (isHashing) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -59,7 +59,7 @@ function startThread(): Worker {
   return started.once('error', () => endThread(started));
 }
 
-/** Forgets the thread first: one that is ending answers nobody. */
+/** Forgets the thread first: one that is ending answers no more. */
 function endThread(ended: Worker): void {
   if (thread === ended) thread = null;
   void ended.terminate();

@@ -24,7 +24,7 @@ const CHUNK = 5000;
 /**
  * Says that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL was away, the heartbeats
  * that may have pinged in vain are forgiven, by one process and before the mark moves: nobody is called missed for our own absence. The same
- * where pings came and could not be stored (`notePingsLost`), once PostgreSQL stores again. Returns
+ * where pings came and could not be stored (`recordLostPings`), once PostgreSQL stores again. Returns
  * how many were forgiven, and whether there is any heartbeat at all. A mark that a crash loses is older than the truth, which forgives more.
  */
 export async function holdDoorOpen(database: Database, now: () => number): Promise<{ forgiven: number; isAwaited: boolean }> {
@@ -44,9 +44,9 @@ export async function holdDoorOpen(database: Database, now: () => number): Promi
  * Shuts the door for all processes, because pings that came in this stretch (Unix milliseconds) were not stored: no deadline after its beginning
  * counts until they are forgiven.
  */
-export async function notePingsLost(database: Database, { fromMs, toMs }: { fromMs: number; toMs: number }): Promise<void> {
+export async function recordLostPings(database: Database, { fromMs, toMs }: { fromMs: number; toMs: number }): Promise<void> {
   await database.pool.query({
-    name: 'note-pings-lost',
+    name: 'record-lost-pings',
     text: 'UPDATE service_marks SET lost_from = least(lost_from, $2::bigint), lost_to = greatest(lost_to, $3::bigint) WHERE name = $1',
     values: [DOOR_MARK, fromMs, toMs],
   });

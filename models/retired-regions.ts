@@ -8,29 +8,29 @@ import type { IdPrefix } from './ids.ts';
 import { placeMonitor } from './schedule.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
-/** A region that is to be given up, and where its monitors shall go: to one region, or null = those that have no other place to one that is alive. */
+/** A region that is to be given up, and where its monitors shall go: to one region, or null = those without another location to one that is alive. */
 export type Retirement = { region: string; moveTo: string | null; nowMs: number };
 
 /** Why a region cannot be given up as asked. */
 export type RetirementObstacle = 'no such region' | 'no such target' | 'nowhere to go';
 
 /**
- * What giving a region up means: how many monitors it watches and how many of them nothing else does; how many get another place for it, and of how many
- * `down_min_sources` falls to the places left (D-12).
+ * What giving a region up means: how many monitors it watches and how many of them nothing else does; how many get another location for it, and of how many
+ * `down_min_sources` falls to the locations left (D-12).
  */
 export type RetirementPlan = { region: string; moveTo: string | null; monitors: number; onlySource: number; moved: number; quorumLowered: number };
 
 /** Monitors of one transaction. */
 const BATCH = 100;
 
-type Place = { no: number; id: string; region: string; lastSeenAt: number | null; retiredAt: number | null };
-type Course = { place: Place; target: Place | null; others: readonly Place[] };
+type RegionAgent = { no: number; id: string; region: string; lastSeenAt: number | null; retiredAt: number | null };
+type Move = { retired: RegionAgent; target: RegionAgent | null; others: readonly RegionAgent[] };
 
 /** Says what giving up a region would do, or why it cannot be done; changes nothing. */
 export async function planRetirement(database: Pick<Database, 'pool'>, retirement: Retirement): Promise<RetirementPlan | RetirementObstacle> {
   const run = runOn(database.pool);
-  const course = await findCourse(run, retirement);
-  if (typeof course === 'string') return course;
+  const move = await findMove(run, retirement);
+  if (typeof move === 'string') return move;
   const [counts] = await run<Omit<RetirementPlan, 'region' | 'moveTo'>>(
     `WITH watched AS (
        SELECT m.down_min_sources,
@@ -42,14 +42,14 @@ export async function planRetirement(database: Pick<Database, 'pool'>, retiremen
      SELECT count(*) AS monitors, count(*) FILTER (WHERE others = 0) AS "onlySource", count(*) FILTER (WHERE is_moved) AS moved,
             count(*) FILTER (WHERE down_min_sources > greatest(1, others + is_moved::int)) AS "quorumLowered"
      FROM watched`,
-    [course.place.no, course.target?.no ?? null],
+    [move.retired.no, move.target?.no ?? null],
   );
   const plan = { region: retirement.region, moveTo: retirement.moveTo, monitors: 0, onlySource: 0, moved: 0, quorumLowered: 0, ...counts };
-  return plan.moved > 0 && course.target === null && course.others.length === 0 ? 'nowhere to go' : plan;
+  return plan.moved > 0 && move.target === null && move.others.length === 0 ? 'nowhere to go' : plan;
 }
 
 /**
- * Gives a region up, as planned: from now on nobody can choose it, and up to `limit` monitors leave it, a hundred in a transaction, each recorded in its
+ * Gives a region up, as planned: from now on it cannot be chosen, and up to `limit` monitors leave it, a hundred in a transaction, each recorded in its
  * account's audit log. Returns what that means for the queue and how many monitors are left: called again it goes on.
  */
 export async function retireRegion(
@@ -58,13 +58,13 @@ export async function retireRegion(
 ): Promise<{ left: number; schedule: ScheduleChange } | RetirementObstacle> {
   const plan = await planRetirement(database, retirement);
   if (typeof plan === 'string') return plan;
-  const course = await findCourse(runOn(database.pool), retirement);
-  if (typeof course === 'string') return course;
-  const { place } = course;
-  await runOn(database.pool)('UPDATE agents SET revoked_at = coalesce(revoked_at, $2), offline_at = NULL WHERE no = $1', [place.no, Math.floor(retirement.nowMs / 1000)]);
+  const move = await findMove(runOn(database.pool), retirement);
+  if (typeof move === 'string') return move;
+  const { retired } = move;
+  await runOn(database.pool)('UPDATE agents SET revoked_at = coalesce(revoked_at, $2), offline_at = NULL WHERE no = $1', [retired.no, Math.floor(retirement.nowMs / 1000)]);
   const schedule = noScheduleChange();
   for (let [done, afterNo] = [0, 0]; done < retirement.limit; ) {
-    const batch = await inPoolTransaction(database, (run) => moveBatch(run, { ...retirement, ...course, afterNo }));
+    const batch = await inPoolTransaction(database, (run) => moveBatch(run, { ...retirement, ...move, afterNo }));
     schedule.occupied.push(...batch.schedule.occupied);
     schedule.emptied.push(...batch.schedule.emptied);
     schedule.looks.push(...batch.schedule.looks);
@@ -72,7 +72,7 @@ export async function retireRegion(
     done += batch.monitors;
     afterNo = batch.lastNo;
   }
-  const [left] = await runOn(database.pool)<{ monitors: number }>('SELECT count(*) AS monitors FROM monitor_sources WHERE agent_no = $1', [place.no]);
+  const [left] = await runOn(database.pool)<{ monitors: number }>('SELECT count(*) AS monitors FROM monitor_sources WHERE agent_no = $1', [retired.no]);
   return { left: left?.monitors ?? 0, schedule: { ...schedule, looks: [...new Set(schedule.looks)] } };
 }
 
@@ -82,28 +82,28 @@ export async function restoreRegion(database: Pick<Database, 'pool'>, region: st
   return rowCount === 1;
 }
 
-async function findCourse(run: Run, { region, moveTo, nowMs }: Retirement): Promise<Course | RetirementObstacle> {
-  const places = await run<Place>(`SELECT no, id, region, last_seen_at AS "lastSeenAt", revoked_at AS "retiredAt" FROM agents WHERE kind = 'first_party' ORDER BY region`);
-  const place = places.find((each) => each.region === region);
-  if (place === undefined) return 'no such region';
-  const standing = places.filter((each) => each !== place && each.retiredAt === null);
-  const target = standing.find((each) => each.region === moveTo) ?? null;
+async function findMove(run: Run, { region, moveTo, nowMs }: Retirement): Promise<Move | RetirementObstacle> {
+  const agents = await run<RegionAgent>(`SELECT no, id, region, last_seen_at AS "lastSeenAt", revoked_at AS "retiredAt" FROM agents WHERE kind = 'first_party' ORDER BY region`);
+  const retired = agents.find((each) => each.region === region);
+  if (retired === undefined) return 'no such region';
+  const active = agents.filter((each) => each !== retired && each.retiredAt === null);
+  const target = active.find((each) => each.region === moveTo) ?? null;
   if (moveTo !== null && target === null) return 'no such target';
-  const alive = new Set(listAliveAgents(standing, nowMs));
-  return { place, target, others: standing.filter(({ id }) => alive.has(id)) };
+  const alive = new Set(listAliveAgents(active, nowMs));
+  return { retired, target, others: active.filter(({ id }) => alive.has(id)) };
 }
 
 type MonitorRow = { no: number; id: string; tenant_id: string; name: string; type: MonitorType; target: string; enabled: boolean; interval_seconds: number; down_min_sources: number };
-type Batch = Course & { afterNo: number; nowMs: number; newId: (prefix: IdPrefix) => string };
+type Batch = Move & { afterNo: number; nowMs: number; newId: (prefix: IdPrefix) => string };
 
 /** Sources are locked first and then their monitors, by their numbers: the evaluator's order. */
-async function moveBatch(run: Run, { place, target, others, afterNo, nowMs, newId }: Batch): Promise<{ monitors: number; lastNo: number; schedule: ScheduleChange }> {
+async function moveBatch(run: Run, { retired, target, others, afterNo, nowMs, newId }: Batch): Promise<{ monitors: number; lastNo: number; schedule: ScheduleChange }> {
   const schedule = noScheduleChange();
   const locked = await run<{ monitor_no: number }>(
     `SELECT monitor_no FROM monitor_sources
      WHERE monitor_no IN (SELECT monitor_no FROM monitor_sources WHERE agent_no = $1 AND monitor_no > $2 ORDER BY monitor_no LIMIT ${BATCH})
      ORDER BY monitor_no, agent_no FOR UPDATE`,
-    [place.no, afterNo],
+    [retired.no, afterNo],
   );
   const monitors = await run<MonitorRow>(
     `SELECT no, id, tenant_id, name, type, target, enabled, interval_seconds, down_min_sources FROM monitors WHERE no = ANY($1::int[]) ORDER BY no FOR UPDATE`,
@@ -116,8 +116,8 @@ async function moveBatch(run: Run, { place, target, others, afterNo, nowMs, newI
   for (const monitor of monitors) {
     const before = sources.filter(({ monitor_no: no }) => no === monitor.no).map(({ no, id }) => ({ no, id }));
     // Its owner was quicker.
-    if (!before.some(({ no }) => no === place.no)) continue;
-    const kept = before.filter(({ no }) => no !== place.no);
+    if (!before.some(({ no }) => no === retired.no)) continue;
+    const kept = before.filter(({ no }) => no !== retired.no);
     const [chosen] = chooseDefaultSources(monitor.id, others.map(({ id }) => id), 1);
     const added = target ?? (kept.length === 0 ? others.find(({ id }) => id === chosen) : undefined);
     const after = added === undefined || kept.some(({ no }) => no === added.no) ? kept : [...kept, added];
@@ -127,8 +127,8 @@ async function moveBatch(run: Run, { place, target, others, afterNo, nowMs, newI
     schedule.occupied.push(...placed.occupied);
     schedule.emptied.push(...placed.emptied);
     schedule.looks.push(...placed.looks);
-    const fieldsOf = (places: readonly { id: string }[], downMinSources: number) => ({ fields: { down_min_sources: downMinSources, agent_sources: places.map(({ id }) => id).toSorted() } });
-    // An author is that of one entry. Whoever it was is nobody of these accounts.
+    const fieldsOf = (agents: readonly { id: string }[], downMinSources: number) => ({ fields: { down_min_sources: downMinSources, agent_sources: agents.map(({ id }) => id).toSorted() } });
+    // An author belongs to one entry. The operator is no member of these accounts.
     await recordChange(run, { author: authorOf(OPERATOR, 'monitor.changed', { newId, nowMs }) }, {
       tenantId: monitor.tenant_id,
       object: { kind: 'monitor', id: monitor.id, name: monitor.name },

@@ -60,7 +60,7 @@ export async function unrolledSinceMs(run: Run): Promise<number | null> {
 }
 
 /** Records that a whole run failed at `nowMs`, unless the run before it did so already, or that one went through. Unix milliseconds. */
-export async function noteRollupRun(run: Run, { failed, nowMs }: { failed: boolean; nowMs: number }): Promise<void> {
+export async function recordRollupRun(run: Run, { failed, nowMs }: { failed: boolean; nowMs: number }): Promise<void> {
   if (failed) await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [FAILING_MARK, nowMs]);
   else await run('DELETE FROM service_marks WHERE name = $1', [FAILING_MARK]);
 }

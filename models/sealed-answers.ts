@@ -22,7 +22,7 @@ export function sealAnswers<Result extends Seen>({ secrets }: Secrets, results: 
 }
 
 /**
- * The results of `sealAnswers`, and of an older version, which sealed none. An answer that cannot be opened is told of
+ * The results of `sealAnswers`, and of an older version, which sealed none. An answer that cannot be opened is reported
  * and left out: what was measured counts all the same.
  */
 export function openAnswers<Result extends Seen>(

@@ -1,26 +1,26 @@
 import type { Database } from './database.ts';
 import { runOn } from './sql.ts';
 
-/** Whose places these are: a user's, or those of something that is guarded like one and is none (`userId` null). */
+/** The owner of browsers and networks: a user, or an account without one such as the queue board (`userId` null). */
 export type PlacesOf = { account: string; userId: string | null };
 
-/** Where somebody signed in from, and when. */
+/** The browsers and networks of a sign-in, and when it was. */
 export type Seen = { places: readonly string[]; nowMs: number };
 
-/** A place from which nobody has signed in for so long is forgotten, in seconds. */
+/** A place without a sign-in is deleted after this, in seconds. */
 export const KEPT_SECONDS = 180 * 86_400;
 
-/** It is written once in so long that somebody signed in from a place that is known, in seconds. */
+/** `seen_at` of a known place is updated this seldom, in seconds. */
 const SEEN_SECONDS = 86_400;
 
 /**
- * An account has so many places of a kind at most, and loses the oldest: a program may sign in as often as it likes.
+ * An account keeps this many places of a kind and loses the oldest: a program may sign in as often as it likes.
  */
 const PLACES_PER_KIND = 25;
 
 type Places = Pick<Database, 'pool'>;
 
-/** Which of these places somebody has signed in from to this account. */
+/** Finds which of these places have signed in to this account. */
 export async function findSignInPlaces(
   { pool }: Places,
   account: string,
@@ -31,11 +31,11 @@ export async function findSignInPlaces(
   return rows.map(({ place }) => place);
 }
 
-/** Notes that somebody has signed in from these places; nothing where the user has gone meanwhile. */
-export async function noteSignInPlaces({ pool }: Places, of: PlacesOf, { places, nowMs }: Seen): Promise<void> {
+/** Records a sign-in from these places; does nothing where the user was deleted meanwhile. */
+export async function recordSignInPlaces({ pool }: Places, of: PlacesOf, { places, nowMs }: Seen): Promise<void> {
   const { account, userId } = of;
   const now = Math.floor(nowMs / 1000);
-  const noted = await runOn(pool)(
+  const recorded = await runOn(pool)(
     `WITH held AS (SELECT id FROM users WHERE id = $2 FOR KEY SHARE)
      INSERT INTO sign_in_places AS p (account, user_id, place, seen_at)
      SELECT $1, $2, place, $4 FROM unnest($3::text[]) AS place WHERE $2::text IS NULL OR EXISTS (SELECT FROM held)
@@ -43,7 +43,7 @@ export async function noteSignInPlaces({ pool }: Places, of: PlacesOf, { places,
      WHERE p.seen_at <= excluded.seen_at - ${SEEN_SECONDS} RETURNING place`,
     [account, userId, places, now],
   );
-  if (noted.length === 0) return;
+  if (recorded.length === 0) return;
   await runOn(pool)(
     `DELETE FROM sign_in_places WHERE account = $1 AND place IN (
        SELECT place FROM (
@@ -54,7 +54,7 @@ export async function noteSignInPlaces({ pool }: Places, of: PlacesOf, { places,
   );
 }
 
-/** Forgets places that nobody has signed in from for half a year; returns how many. */
+/** Deletes places without a sign-in for half a year; returns how many. */
 export async function deleteOldSignInPlaces({ pool }: Places, nowMs: number): Promise<number> {
   const [row] = await runOn(pool)<{ deleted: number }>(
     `WITH gone AS (DELETE FROM sign_in_places WHERE seen_at <= $1 RETURNING 1)

@@ -22,8 +22,8 @@ export async function storeProof({ pool }: Pick<Database, 'pool'>): Promise<void
 }
 
 /**
- * Makes the question whether PostgreSQL stores what it is given, within a second. However often it is asked, one mark a second is stored: who asks
- * meanwhile hears the same, or where that was no waits for the next one.
+ * Makes the check whether PostgreSQL stores what it is given, within a second. It stores one mark a second at the most: callers in between get the
+ * last result if it was good, and otherwise wait for the next one.
  */
 export function createWriteProof(database: Pick<Database, 'pool'>): () => Promise<boolean> {
   let beganAtMs = Number.NEGATIVE_INFINITY;

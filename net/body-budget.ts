@@ -8,7 +8,7 @@ const SHARED_BODY_BYTES = 128 * 1024 * 1024;
 
 /** What one body holds. */
 export type BodyCharge = {
-  /** Takes so many bytes more; false where there are none left, whoever is given up. */
+  /** Takes so many bytes more; false where none are left, even after others were given up. */
   take: (bytes: number) => boolean;
   /** The body is complete: it is not given up any more, and holds what it has until it is released. */
   complete: () => void;
@@ -17,7 +17,7 @@ export type BodyCharge = {
 
 export type BodyBudget = { open: (giveUp: () => void) => BodyCharge; heldBytes: () => number };
 
-/** Says that a body was given up because bodies of other exchanges had all the memory: it tells nothing of the target. */
+/** Says that a body was given up because bodies of other exchanges had all the memory, which is no fact about the target. */
 export class OutOfBodyMemory extends Error {
   constructor() {
     super('There was no memory left for the body of the answer');

@@ -40,14 +40,14 @@ export async function recordChanges(
   if (moved.length === 0) return { transitions: [], deliveries: [] };
   const routes = Map.groupBy(await listRoutes(run, moved.map(({ monitor }) => monitor.id)), (route) => route.monitorId);
   const dependencies = await listDependencies(run, moved);
-  const lastTold = await listLastTold(run, moved.filter(({ monitor, changes }) => toldBefore(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up').map(({ monitor }) => monitor.id));
+  const lastTold = await listLastTold(run, moved.filter(({ monitor, changes }) => notifiedState(monitor, changes[0]) === 'pending' && changes[0]?.to === 'up').map(({ monitor }) => monitor.id));
   const decided = moved.flatMap(({ monitor, changes }) =>
     changes.map((change, index) => {
       const culprits = findCulprits(change, monitor.dependencyIds.flatMap((id) => dependencies.get(id) ?? []));
-      const told = index === 0 ? toldBefore(monitor, change) : change.from;
+      const told = index === 0 ? notifiedState(monitor, change) : change.from;
       const before = isEventState(told) ? told : (lastTold.get(monitor.id) ?? null);
-      const isTold = change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to);
-      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), isTold, lastTold: before, culprits, newIncidentId: tools.newId('inc') };
+      const isNotified = change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to);
+      return { monitor, sequence: monitor.sequence + 1 + index, change: blame(change, culprits), isNotified, lastTold: before, culprits, newIncidentId: tools.newId('inc') };
     }),
   );
   const recorded = await recordTransitions(run, decided);
@@ -55,7 +55,7 @@ export async function recordChanges(
   await storeMonitorStates(run, moved.flatMap(stateAfter));
   await endUnchecked(run, moved.flatMap(({ monitor, changes: [change] }) => (monitor.uncheckedFrom === null || change === undefined ? [] : [{ monitorNo: monitor.no, atMs: change.atMs }])));
   await beginUnchecked(run, recorded.flatMap(uncheckedOf));
-  const told = recorded.filter(({ isTold }) => isTold).flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
+  const told = recorded.filter(({ isNotified }) => isNotified).flatMap((change) => deliveriesOf({ ...change, routes: routes.get(change.monitor.id) ?? [] }, tools));
   const chats = new Set(told.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
   const scheduled = await scheduleAtRate(run, told.map(({ delivery }) => delivery));
   const toWebhooks = await insertAtRate(run, scheduled.filter(({ id }) => !chats.has(id)));
@@ -63,8 +63,8 @@ export async function recordChanges(
   return { transitions: recorded.map(transitionOf), deliveries: [...toWebhooks, ...toChats].map(firstAttempt) };
 }
 
-/** What a monitor was by the last that anybody was told of it: before our overload made it unknown, where it did. */
-function toldBefore(monitor: EvaluatedMonitor, change: Change | undefined): MonitorState {
+/** The state that channels were last notified of, or would have been: where our overload made it unknown, the one before. */
+function notifiedState(monitor: EvaluatedMonitor, change: Change | undefined): MonitorState {
   return monitor.uncheckedFrom ?? change?.from ?? monitor.state;
 }
 

@@ -21,7 +21,7 @@ export type Runtime = {
   newId: (prefix: IdPrefix) => string;
   now: () => number;
   publicUrl: string;
-  /** Told of a clock that was set, and by how many milliseconds: those who plan by it add themselves. */
+  /** Called for a clock that was set, with how many milliseconds: parts that plan by it add themselves. */
   clockListeners: Set<(clock: ClockName, byMs: number) => void>;
 };
 

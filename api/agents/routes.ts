@@ -36,7 +36,7 @@ export function createAgentRouter(dependencies: ApiDependencies): Router {
   return router;
 }
 
-/** Taken and dropped: an agent that finds nobody to tell of them would try again and again. */
+/** Taken and dropped: an agent whose upload fails would retry for ever. */
 const dropDiscoveries: RequestHandler = (_request, response) => {
   response.status(204).end();
 };

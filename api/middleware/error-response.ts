@@ -38,7 +38,7 @@ function send(response: Response, { status, message, headers, fields }: ApiError
 function answerTo(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isDatabaseAway(error)) return new ApiError(503, 'the database is not reachable at the moment', { 'Retry-After': '5' });
-  if (error instanceof PasswordsBusy) return new ApiError(503, 'too many passwords are being looked at: try again in a second', { 'Retry-After': '1' });
+  if (error instanceof PasswordsBusy) return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });
   if (error instanceof URIError) return new ApiError(400, 'the path must be percent-encoded UTF-8');
   return answerToBody(error) ?? new ApiError(500, 'internal error');
 }

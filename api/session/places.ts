@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '../../models/database.ts';
 import { generateSessionSecret } from '../../models/sessions.ts';
-import { findSignInPlaces, noteSignInPlaces } from '../../models/sign-in-places.ts';
+import { findSignInPlaces, recordSignInPlaces } from '../../models/sign-in-places.ts';
 import { addressOf, type Exchange } from '../request-context.ts';
 import { browserCookie } from './cookie.ts';
 import { networkOf } from './network.ts';
@@ -19,8 +19,8 @@ export function placeOfNetwork(network: string): string {
 }
 
 /**
- * Notes the browser and the network of a sign-in that succeeded. A browser that is not known to the account gets a
- * cookie of its own, whatever it brings: somebody else could have planted that.
+ * Records the browser and the network of a successful sign-in. A browser unknown to the account gets a new cookie,
+ * whatever it brings: that may have been planted.
  */
 export async function rememberPlaces(
   { database, now, publicUrl }: PlacesMeans,
@@ -33,6 +33,6 @@ export async function rememberPlaces(
   const secret = isKnown ? brought : generateSessionSecret();
   const address = addressOf(response);
   const places = [placeOfBrowser(secret), ...(address === null ? [] : [placeOfNetwork(networkOf(address))])];
-  await noteSignInPlaces(database, { account: userId, userId }, { places, nowMs: now() });
+  await recordSignInPlaces(database, { account: userId, userId }, { places, nowMs: now() });
   cookie.give(response, secret);
 }

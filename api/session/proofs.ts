@@ -13,7 +13,7 @@ type Proof = { field: string; isGiven: () => Promise<boolean>; wrong: string };
  */
 export async function requireProofs(throttle: Throttle, exchange: Exchange, proofs: readonly Proof[]): Promise<void> {
   const attempt = await throttle.begin(personOf(exchange.response).user.id, exchange);
-  for (const { field, isGiven, wrong } of proofs) if (!(await attempt.look(isGiven))) throw badRequest(`${field} ${wrong}`);
+  for (const { field, isGiven, wrong } of proofs) if (!(await attempt.verify(isGiven))) throw badRequest(`${field} ${wrong}`);
   await attempt.succeed();
 }
 

@@ -11,13 +11,13 @@ import { placeOfBrowser, placeOfNetwork } from './places.ts';
 
 const WINDOW_SECONDS = 15 * 60;
 
-/** Failures within the window after which nothing is looked at any more. A whole office may sit in one network. */
+/** Failures within the window after which nothing is verified any more. A whole office may share a network. */
 const FAILURES = { account: 10, network: 30 } as const;
 
-/** An attempt that was counted and may be looked at. */
+/** An attempt that was counted and may be verified. */
 export type Attempt = {
-  /** Does the looking; what goes wrong with it is no failure of whoever tries. */
-  look: <Seen>(look: () => Promise<Seen>) => Promise<Seen>;
+  /** Runs the verification; an error of ours is not counted as a failure. */
+  verify: <Verified>(verification: () => Promise<Verified>) => Promise<Verified>;
   /** Forgets the failures that it was counted with. */
   succeed: () => Promise<void>;
   /** Forgets this attempt only. */
@@ -25,8 +25,8 @@ export type Attempt = {
 };
 
 /**
- * Counts wrong passwords and codes of every door, over all processes. An attempt is counted before it is looked at, or
- * a thousand at once would all be looked at. An account is a user's id, or whatever stands for what has none.
+ * Counts wrong passwords and codes of every way to sign in, over all processes. An attempt is counted before it is
+ * verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for what has none.
  */
 export type Throttle = { begin: (account: string, exchange: Exchange) => Promise<Attempt> };
 
@@ -36,7 +36,7 @@ export type ShutAccount = { account: string; address: string };
 /**
  * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often. A
  * browser that somebody has signed in with to the account, or else a network, has failures of its own: those of
- * strangers do not count against it. `onAccountShut` is told of the first attempt of a window that is refused for an
+ * strangers do not count against it. `onAccountShut` is called for the first attempt of a window that is refused for an
  * account's failures.
  */
 export function createThrottle(
@@ -70,9 +70,9 @@ export function createThrottle(
       const giveBack = async () => void (isKnownBrowser || (await networks.reward(network)));
       const excuse = async () => void (await Promise.all([accounts.reward(key), giveBack()]));
       return {
-        async look(work) {
+        async verify(verification) {
           try {
-            return await work();
+            return await verification();
           } catch (error) {
             await excuse();
             throw error;

@@ -9,7 +9,7 @@ export function addStartCommand(program: Command, { readEnvironment, isRunByNpm 
     .command('start')
     .description('run the whole service in this process')
     .action(async () => {
-      // Where their disk is full nothing can be said, and nothing has to end for that.
+      // A full disk behind them must not end the service.
       for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
       const say = (text: string) => void process.stdout.write(`${text}\n`);
       const onImpatience = () => {

@@ -26,8 +26,8 @@ export type EmbeddedPostgresOptions = {
 const DATABASE = 'spotcheck';
 const WATCH_INTERVAL_MS = 1000;
 
-/** A server that does not start is tried again with each look, and told of no more often than that, in milliseconds. */
-const TELL_EVERY_MS = 60_000;
+/** A server that does not start is retried with each poll, and reported no more often than this, in milliseconds. */
+const REPORT_EVERY_MS = 60_000;
 
 /**
  * Runs PostgreSQL on a data directory: prepares it on the first start, adopts the server that a killed process left behind, and launches it again
@@ -51,19 +51,19 @@ async function supervise({ dataDir, onProgress, isDurable = true, env = {} }: Em
   let postmaster = (await adoptPostmaster(cluster)) ?? (await launchPostmaster(cluster, { port: await findFreePort(), isDurable, logPath, env }));
   const databaseUrl = databaseUrlOf(cluster, postmaster.port, DATABASE);
 
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
   const revive = async () => {
     if (await isPostmasterAlive(postmaster)) return;
-    const isToBeTold = performance.now() - toldAtMs >= TELL_EVERY_MS;
-    if (isToBeTold) {
-      toldAtMs = performance.now();
+    const isReported = performance.now() - reportedAtMs >= REPORT_EVERY_MS;
+    if (isReported) {
+      reportedAtMs = performance.now();
       onProgress('the database stopped unexpectedly, starting it again');
     }
     try {
       postmaster = await launchPostmaster(cluster, { port: postmaster.port, isDurable, logPath, env });
-      toldAtMs = Number.NEGATIVE_INFINITY;
+      reportedAtMs = Number.NEGATIVE_INFINITY;
     } catch (error) {
-      if (isToBeTold) onProgress(await describeStandstill(error, dataDir));
+      if (isReported) onProgress(await describeStandstill(error, dataDir));
     }
   };
   try {

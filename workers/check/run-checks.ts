@@ -54,12 +54,12 @@ export function createChecker(dependencies: CheckerDependencies): (place: Schedu
   const { gate, listDueChecks, now, onBehind } = dependencies;
   const line = createTickLine(gate);
   return async (place, phaseBeginsAtMs) => {
-    const tellWhereLate = (beganAtMs: number) => {
+    const reportLateness = (beganAtMs: number) => {
       if (now() - beganAtMs >= place.intervalSeconds * 1000) onBehind?.(place.agentNo);
     };
-    tellWhereLate(phaseBeginsAtMs);
+    reportLateness(phaseBeginsAtMs);
     const begun = await line(phaseKey(place), phaseBeginsAtMs, async (tick) => {
-      tellWhereLate(tick.phaseBeginsAtMs);
+      reportLateness(tick.phaseBeginsAtMs);
       const due = await listDueChecks(place);
       return { passedOver: tick.passedOver * due.length, outcomes: due.map((check) => keepTick(check, { place, tick }, dependencies)) };
     });

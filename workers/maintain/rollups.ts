@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../core/rollup-spans.ts';
 import { remakeLateHours } from '../../models/late-hours.ts';
 import { createRollupPartitions, findOldestDay, indexNewTimes } from '../../models/partitions.ts';
 import { countSetAside, type SetAsideHour } from '../../models/rollup-faults.ts';
-import { beginRollups, databaseNowMs, noteRollupRun, rolledUntilMs, rollNextHour, unrolledSinceMs } from '../../models/rollups.ts';
+import { beginRollups, databaseNowMs, recordRollupRun, rolledUntilMs, rollNextHour, unrolledSinceMs } from '../../models/rollups.ts';
 import { runOn } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -33,7 +33,7 @@ export async function rollUp(runtime: Runtime, { signal, budgetMs = BUDGET_MS }:
   metrics.hoursRolled({ hours: hours.made, lagMs });
   metrics.rollupsSetAside(await countSetAside(run));
   if (hours.made > 0) log.info({ hours: hours.made, lag_seconds: Math.max(0, Math.round(lagMs / 1000)) }, 'rollups.made');
-  await noteRollupRun(run, { failed: hours.failure !== null, nowMs: now() });
+  await recordRollupRun(run, { failed: hours.failure !== null, nowMs: now() });
   if (failures.length > 0) throw failures[0];
   return { hours: hours.made, late: late.made };
 }
@@ -42,7 +42,7 @@ async function remakeHours({ runtime, mayGoOn }: Round): Promise<number> {
   let late = 0;
   for (;;) {
     const { taken, setAside } = await remakeLateHours(runtime.database, runtime.now());
-    tellSetAside(runtime, setAside);
+    logSetAside(runtime, setAside);
     late += taken;
     if (taken === 0 || !mayGoOn()) return late;
   }
@@ -65,11 +65,11 @@ async function rollHourAt(runtime: Runtime, nowMs: number): Promise<boolean> {
   await indexNewTimes(database, atMs);
   const rolled = await rollNextHour(database, nowMs);
   if (rolled.outcome !== 'rolled') return false;
-  tellSetAside(runtime, rolled.setAside);
+  logSetAside(runtime, rolled.setAside);
   return true;
 }
 
-function tellSetAside({ log, metrics }: Runtime, hours: readonly SetAsideHour[]): void {
+function logSetAside({ log, metrics }: Runtime, hours: readonly SetAsideHour[]): void {
   if (hours.length === 0) return;
   metrics.rollupSourcesFailed(hours.length);
   for (const { error, atMs, monitorNo, agentNo, attempts } of hours.slice(0, MOST_NAMED)) {

@@ -4,7 +4,7 @@ import { isDecided, isFresh, isRecent } from '../../core/decided-monitor.ts';
 import { reconsider } from '../../core/monitor-state.ts';
 import { decide, freshnessMs, undecidedMs } from '../../core/quorum.ts';
 import { voteOf } from '../../core/source-state.ts';
-import { listDoubtfulMonitors, listNoLongerOurs, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
+import { listDoubtfulMonitors, listSilentAfterOverload, lockMonitors, noteUnheard, type EvaluatedMonitor } from '../../models/evaluation.ts';
 import { watchOverload } from '../../models/overload.ts';
 import { watchService } from '../../models/service-gaps.ts';
 import { inPoolTransaction, runOn } from '../../models/sql.ts';
@@ -27,7 +27,7 @@ const CHUNK = 200;
 /**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
  * have been watching for as long as the silence lasts, and nothing waits that may end it: after a stand-still of ours every source is silent. Where
- * a silent place had more checks than it could run, unknown is said without an alert, as a service gap of ours.
+ * a silent location had more checks than it could run, unknown is said without an alert, as a service gap of ours.
  */
 export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
   const { database } = runtime;
@@ -36,7 +36,7 @@ export async function sweep(runtime: Runtime): Promise<{ doubtful: number; trans
   const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });
   // While the queue is away it is not known what waits in it.
   const isBehind = oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
-  const doubtful = [...new Set([...(await listDoubtful(runtime, startMs)), ...(await listNoLongerOurs(runOn(database.pool), startMs))])];
+  const doubtful = [...new Set([...(await listDoubtful(runtime, startMs)), ...(await listSilentAfterOverload(runOn(database.pool), startMs))])];
   let transitions = 0;
   for (let start = 0; start < doubtful.length; start += CHUNK) {
     const { turned, ...recorded } = await decideChunk(runtime, doubtful.slice(start, start + CHUNK), { watchingSinceMs, isBehind });
@@ -109,7 +109,7 @@ function decideChunk(runtime: Runtime, monitorNos: readonly number[], watching: 
     const nowMs = runtime.now();
     const monitors = await lockMonitors(run, monitorNos, nowMs);
     const changed = monitors.map((monitor) => ({ monitor, changes: changesOf(monitor, { nowMs, ...watching }) }));
-    // What was not to be said yet is looked at again by the next sweep.
+    // What was not decided yet is decided again by the next sweep.
     const settled = changed.filter(({ monitor, changes }) => changes.length > 0 || !isOutOfVotes(monitor, nowMs)).map(({ monitor }) => monitor);
     return { turned: settled.flatMap((monitor) => findTurned(monitor, nowMs)), ...(await recordChanges(run, changed, runtime)) };
   });
@@ -123,7 +123,7 @@ function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }
   return change === null ? [] : [change];
 }
 
-/** The names of the monitor's places that have said nothing lately because they had more checks than they could run. */
+/** The names of the monitor's locations that reported nothing lately because they had more checks than they could run. */
 function listOverloaded(monitor: EvaluatedMonitor, nowMs: number): string[] {
   const freshSinceMs = nowMs - freshnessMs(monitor.intervalSeconds);
   return monitor.sources.filter((source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs)).map(({ name }) => name);

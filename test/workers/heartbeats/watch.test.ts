@@ -4,7 +4,7 @@ import { listIncidents } from '../../../models/history.ts';
 import { takePings } from '../../../models/heartbeats.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors.ts';
-import { holdDoorOpen, notePingsLost } from '../../../models/ping-door.ts';
+import { holdDoorOpen, recordLostPings } from '../../../models/ping-door.ts';
 import { createEvaluator, type EvaluationOutcome } from '../../../workers/evaluate.ts';
 import { watchHeartbeats, type WatchRound } from '../../../workers/heartbeats/watch.ts';
 import { sweep } from '../../../workers/maintain/sweep.ts';
@@ -316,9 +316,9 @@ test.serial('pings that one process could not store shut the door for all, whoev
   await take(1, long);
   await live(1, 12);
   // The ping of second 11 waits for its store, and fails at 13; the deadline is 16.
-  await notePingsLost(runtime.database, { fromMs: at(11), toMs: at(13) });
+  await recordLostPings(runtime.database, { fromMs: at(11), toMs: at(13) });
   for (const second of [13.5, 16.5, 17]) {
-    await notePingsLost(runtime.database, { fromMs: at(second - 0.1), toMs: at(second) });
+    await recordLostPings(runtime.database, { fromMs: at(second - 0.1), toMs: at(second) });
     t.is(await reopen(second), 0);
     t.is((await watch(second)).missed, 0);
   }
@@ -338,7 +338,7 @@ test.serial('a deadline before the first ping that was lost counts, although nob
   await take(1, late);
   await live(1, 8.5);
   await holdDoorOpen(runtime.database, () => at(11.5));
-  await notePingsLost(runtime.database, { fromMs: at(10), toMs: at(11.5) });
+  await recordLostPings(runtime.database, { fromMs: at(10), toMs: at(11.5) });
   await watch(12);
   t.is(await stateOf(runtime, early), 'down');
   t.is(await stateOf(runtime, late), 'up');
@@ -347,7 +347,7 @@ test.serial('a deadline before the first ping that was lost counts, although nob
 test.serial('a loss that was noted by a clock far ahead does not keep the door shut', async (t) => {
   const { runtime, at, add, reopen } = await stage(t);
   await add();
-  await notePingsLost(runtime.database, { fromMs: at(3600), toMs: at(3601) });
+  await recordLostPings(runtime.database, { fromMs: at(3600), toMs: at(3601) });
   await reopen(2);
   const { rows } = await runtime.database.pool.query(`SELECT lost_from, lost_to FROM service_marks WHERE name = 'pings'`);
   t.deepEqual(rows, [{ lost_from: null, lost_to: null }]);

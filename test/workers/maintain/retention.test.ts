@@ -1,7 +1,7 @@
 import test from 'ava';
 import { listAuditLog } from '../../../models/audit-log.ts';
 import { createSession, findSessionHolder, generateSessionSecret, IDLE_SECONDS, LIFETIME_SECONDS, listSessions } from '../../../models/sessions.ts';
-import { findSignInPlaces, noteSignInPlaces } from '../../../models/sign-in-places.ts';
+import { findSignInPlaces, recordSignInPlaces } from '../../../models/sign-in-places.ts';
 import { createTenant } from '../../../models/tenants.ts';
 import { createUser } from '../../../models/users.ts';
 import { retainHistory } from '../../../workers/maintain/retention.ts';
@@ -35,7 +35,7 @@ test('sessions that are over are deleted, also of people who never come back, an
 test('a browser or network from which nobody has signed in for half a year is forgotten, to the second', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  const note = (place: string, nowMs: number) => noteSignInPlaces(database, { account: 'queue-board', userId: null }, { places: [place], nowMs });
+  const note = (place: string, nowMs: number) => recordSignInPlaces(database, { account: 'queue-board', userId: null }, { places: [place], nowMs });
   await note('network:192.0.2.1', NOW_MS - 180 * 86_400_000);
   await note('network:192.0.2.2', NOW_MS - 180 * 86_400_000 + 1000);
   t.like(await retainHistory({ ...runtime, now: () => NOW_MS }), { signInPlaces: 1 });
