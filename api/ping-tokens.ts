@@ -2,7 +2,7 @@ import type { PingOutcome, TokenPing } from '../models/heartbeats.ts';
 import { ApiError } from './api-error.ts';
 import { networkOf } from './session/network.ts';
 
-/** The form of every token: its monitor's id, and what nobody can guess. */
+/** The form of every token: its monitor's id, and a random part. */
 const TOKEN = /^mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}$/;
 
 /** Tokens that are remembered in this process, those that were good and those that were not, and for how long the latter. */
@@ -20,8 +20,9 @@ const MOST_UNVERIFIED = 1000;
 type TakePing = (ping: TokenPing) => Promise<PingOutcome>;
 
 /**
- * Makes the way of pings past what is known of their tokens, so that a flood of those that are none costs no query each (D-319): what has not the form of
- * a token, and what was none a minute ago, is answered at once. Rejects with 429 a network that has sent too many, and with 503 where too many are not known yet.
+ * Makes the filter of pings by their tokens, so that a flood of unknown ones costs no query each (D-319). What has not
+ * the form of a token, or was unknown a minute ago, is answered at once. Rejects with 429 a network that has sent too
+ * many of these, and with 503 where too many unverified ones are under way. `now` is a monotonic clock in milliseconds.
  */
 export function createPingTokens(take: TakePing, now: () => number): (ping: TokenPing, address: string) => Promise<PingOutcome> {
   const good = new Set<string>();

@@ -44,7 +44,7 @@ const NEEDS_SIGN_IN = 'the queue board is for operators: sign in to the console 
 const NEEDS_PASSWORD =
   'the queue board needs the password of QUEUE_BOARD_PASSWORD, or an operator who is signed in to the console';
 
-/** Who is let in: an operator of the console, or null for somebody who knows the board's password. */
+/** A visitor of the board: an operator of the console, or null for a holder of the board's password. */
 type Visitor = { user: User | null };
 
 /**
@@ -63,7 +63,7 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
     return holder?.user.isOperator === true ? { user: holder.user } : null;
   };
 
-  // The board's own pages know no CSRF token, but browsers tell of which page a request is whenever it can change
+  // The board's own pages know no CSRF token, but browsers send the page's origin with each request that can change
   // something.
   const findKnown = async (request: Request): Promise<Visitor | null> => {
     if (!READING_METHODS.has(request.method) && request.headers.origin === undefined) return null;

@@ -5,7 +5,7 @@ const WARN = levels.values['warn'] ?? 0;
 /** A line waits this long at most for others to be written with it, in milliseconds: the write costs more than the line. */
 const GATHER_MS = 25;
 
-/** Lines that cannot be written wait in so many bytes at most; those beyond are lost. */
+/** Bytes of lines that wait while none can be written; those beyond are lost. */
 const MOST_WAITING_BYTES = 1024 * 1024;
 
 /**

@@ -1,7 +1,7 @@
 /** Agents that a monitor gets when its owner names none (D-12). */
 const DEFAULT_SOURCES = 3;
 
-/** A shared agent is alive while one of its check processes was seen within so many seconds: they are seen every 15 s, and a deploy takes a while. */
+/** A shared agent is alive while one of its check processes was seen within this, in seconds: they are seen every 15 s, and a deploy takes a while. */
 const ALIVE_SECONDS = 300;
 
 /**

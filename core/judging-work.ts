@@ -13,7 +13,7 @@ export const MS_OF_WORK = 10_000;
 /** A step of a pattern on a character of a text. */
 const PER_STEP = 1;
 
-/** Compiling costs a pattern as much as searching so many characters for it. */
+/** Compiling a pattern costs as much as searching this many characters for it. */
 const COMPILING = 40;
 
 /** Reading a character of JSON; and once more for each assertion that writes what it found as a text. */

@@ -13,7 +13,7 @@ export function containsText(text: string, sought: string): boolean {
   return containsLinearly(text, sought);
 }
 
-/** How long a text is at the least in which so many characters are sought by the linear search. */
+/** The shortest text in which a search for this many characters is linear. */
 export function linearSearchFrom(soughtLength: number): number {
   return Math.floor(MAX_NATIVE_WORK / Math.max(1, soughtLength)) + 1;
 }

@@ -54,7 +54,7 @@ export async function createApiToken(
   });
 }
 
-/** Whether a token was stored at some time, be it good or not. */
+/** True for a token that was ever stored, valid or not. */
 export async function isTokenKnown({ pool }: Pick<Database, 'pool'>, token: string): Promise<boolean> {
   const { rowCount } = await pool.query('SELECT 1 FROM api_tokens WHERE fingerprint = $1', [fingerprintOf(token)]);
   return rowCount === 1;

@@ -7,7 +7,7 @@ import type { Run } from './sql.ts';
 export type ChangeDelivery = NewDelivery & { monitorId: string };
 
 /**
- * Gives deliveries the moments at which they are due, so that no account and no monitor is told of faster than their rates (D-320); what need not wait
+ * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320); what need not wait
  * has none. One statement, in whose order the rows of all accounts and monitors are locked until the transaction ends: to be called before others are.
  */
 export async function scheduleAtRate<Delivery extends ChangeDelivery>(run: Run, deliveries: readonly Delivery[]): Promise<Delivery[]> {
@@ -53,7 +53,7 @@ export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery
   return inserted;
 }
 
-/** By pair of channel and monitor, the ids of deliveries that waited and now tell the newer change instead. */
+/** By pair of channel and monitor, the ids of waiting deliveries that now carry the newer change. */
 async function takePlaces(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
   const rows = await run<{ id: string; channelId: string; monitorId: string }>(
     `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event'

@@ -12,7 +12,7 @@ const FURTHEST_LOOK_MS = 60_000;
 /** Room for what was heard of a heartbeat and is still to be decided, in milliseconds: whatever comes next is later. */
 const HEARD_ROOM_MS = 100;
 
-/** For those of a long stretch, in milliseconds: nobody waits for their rows. */
+/** The longest statement, in milliseconds: a long stretch has many rows, and no request waits for them. */
 const MAX_STATEMENT_MS = 300_000;
 
 /**

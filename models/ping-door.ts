@@ -15,7 +15,7 @@ export const COMMIT_SLACK_MS = 200;
 /** A door that nobody held open for longer than this was closed, in milliseconds: several times as long as between two times of holding it. */
 const CLOSED_AFTER_MS = 3000;
 
-/** After pings came in vain the door stays shut until none did for so long, in milliseconds. */
+/** After lost pings the door stays shut until none was lost for this long, in milliseconds. */
 const QUIET_MS = 2000;
 
 /** Heartbeats forgiven by one statement, so that pings never wait long for a row. */
@@ -71,7 +71,7 @@ async function reopen(database: Database, now: () => number): Promise<number> {
     last = chunk.last;
     if (chunk.forgiven < CHUNK) break;
   }
-  // The time that forgiving took was none in which the door was closed, unless more pings came in vain.
+  // The time that forgiving took was none in which the door was closed, unless more pings were lost.
   await run(
     `UPDATE service_marks SET at = $2, resumed_at = $2, lost_from = NULL, lost_to = NULL
      WHERE name = $1 AND lost_to IS NOT DISTINCT FROM $3`,

@@ -81,7 +81,7 @@ function verdictOf({ kind, exit_status: exitStatus }: PingRow): Vote {
 /** Pings of a deleted heartbeat that one statement deletes. */
 const CHUNK = 10_000;
 
-/** Deletes the pings of heartbeats that are gone, at most so many in all, and returns how many; what is left is for the next time. */
+/** Deletes the pings of heartbeats that are gone, at most `most` in all, and returns how many; the next run goes on. */
 export async function deleteOrphanedPings(database: Pick<Database, 'pool'>, most: number): Promise<number> {
   const run = runOn(database.pool);
   let deleted = 0;

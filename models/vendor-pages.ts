@@ -2,7 +2,7 @@ import type { VendorDocumentRecord, VendorDocumentStore, VendorFailure } from '.
 import type { VendorSnapshot } from '../core/vendor/snapshot.ts';
 import type { Database } from './database.ts';
 
-/** Documents of pages that nobody watches, of one tenant: more than a minute's reads. */
+/** Stored documents of unwatched pages, of one tenant: more than a minute's reads. */
 export const MOST_UNWATCHED = 12;
 
 type PageRow = {

@@ -33,7 +33,7 @@ const CARRIERS: readonly { range: Range6; offset: number }[] = [
   { range: range6('2002::/16'), offset: 2 },
 ];
 
-// Where clouds tell a machine its secrets. Most of these lie in ranges that are refused anyway where private networks
+// Where clouds hand a machine its credentials. Most of these lie in ranges that are refused anyway where private networks
 // are not allowed; 168.63.129.16 does not.
 const METADATA_HOSTS = new Set(
   [

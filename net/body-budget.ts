@@ -8,7 +8,7 @@ const SHARED_BODY_BYTES = 128 * 1024 * 1024;
 
 /** What one body holds. */
 export type BodyCharge = {
-  /** Takes so many bytes more; false where none are left, even after others were given up. */
+  /** Takes more bytes; false where none are left, even after others were given up. */
   take: (bytes: number) => boolean;
   /** The body is complete: it is not given up any more, and holds what it has until it is released. */
   complete: () => void;

@@ -7,7 +7,7 @@ const DEADLINE_MS = 60_000;
 
 /**
  * Asks the registry for known vulnerabilities of what production installs, and fails where one is of severity high or
- * more; with `--require` also where nobody could be asked.
+ * more; with `--require` also where no registry answered.
  */
 async function audit(): Promise<AuditOutcome> {
   const args = ['audit', '--omit=dev', '--json', '--fetch-retries=0', '--fetch-timeout=20000'];

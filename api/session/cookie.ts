@@ -17,7 +17,7 @@ export function sessionCookie(publicUrl: string): SecretCookie {
   return secretCookie(publicUrl, 'spotcheck', LIFETIME_SECONDS);
 }
 
-/** Makes the cookie by which a browser is known again that somebody signed in with; it opens nothing. */
+/** Makes the cookie by which a browser that signed in is recognized; it opens nothing. */
 export function browserCookie(publicUrl: string): SecretCookie {
   return secretCookie(publicUrl, 'spotcheck-browser', KEPT_SECONDS);
 }

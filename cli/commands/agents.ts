@@ -77,7 +77,7 @@ export function addAgentCommands(program: Command, withDatabase: WithDatabase): 
     });
 }
 
-/** The queue hears of it from the database, within seconds, by the service that runs. */
+/** The running service brings the queue in line with the database within seconds. */
 async function retire({ region, moveTo: target, yes = false }: RetireOptions, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   const moveTo = target ?? null;
   return await withDatabase(async ({ database, newId, nowMs }) => {

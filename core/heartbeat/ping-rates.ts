@@ -15,7 +15,7 @@ const SHORTEST_MS = 500;
 /** 64 KiB of bodies at once, and as much again in an hour. */
 const BODY_BYTES = { burst: 65_536, everyMs: 3_600_000 / 65_536 };
 
-/** Whether a ping with so many bytes of body may be kept (D-318); what may not leaves the marks as they are. */
+/** Finds room for a ping and its body (D-318); what is not kept leaves the marks as they are. */
 export function findRoom({ rowsUsedUpMs, bytesUsedUpMs }: PingMarks, { intervalSeconds, bytes }: { intervalSeconds: number; bytes: number }, nowMs: number): PingRoom {
   const everyMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, (intervalSeconds * 1000) / ROWS_PER_INTERVAL));
   const rows = spend({ burst: BURST_ROWS, everyMs }, { usedUpMs: rowsUsedUpMs, units: 1, nowMs });

@@ -39,10 +39,6 @@ export class FairQueue<Job> {
     this.#options = options;
   }
 
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0;
-  }
-
   /** Returns the jobs that have to go for it, itself perhaps among them. */
   add(job: Job, { account, size, takesLong }: Demand): Job[] {
     this.#waiting.push({ job, account, size, takesLong, queuedAtMs: this.#chargedMs });

@@ -22,7 +22,7 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
   const task = useTask();
   const giveUp = () =>
     task.run(async () => {
-      // A thousand monitors at a time. Where they do not become fewer somebody puts them back.
+      // A thousand monitors per request, until none are left or their number no longer falls.
       let left = Number.POSITIVE_INFINITY;
       for (let before = left; left > 0; before = left) {
         ({ left } = await api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: true } }));
@@ -38,7 +38,7 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
     <FormDialog title={`Give up ${region}?`} action="Give up" tone="danger" isBusy={task.isBusy.value} canSubmit={plan.value.value !== null} error={rest} onSubmit={() => void giveUp()} onClose={onClose}>
       <SelectField
         label="Instead of it"
-        hint="What its monitors get for it."
+        hint="The region that its monitors get."
         value={target.value}
         options={[{ value: NO_ONE, label: 'Another region only where there is no other yet' }, ...others.map((other) => ({ value: other, label: other }))]}
         onValue={(value) => (target.value = value)}
@@ -58,7 +58,7 @@ function Meaning({ plan: { region, monitors, only_source: onlySource, moved, dow
         <li>{`${count(moved)} moved to another region, ${(monitors - moved).toLocaleString()} left to those that they have.`}</li>
         <li>{`${count(lowered)} down with the word of fewer regions than before.`}</li>
       </ul>
-      <p class="mt-2">Nobody can choose the region any more. Its results stay. The command line can take this back, but its monitors do not return by themselves.</p>
+      <p class="mt-2">The region can no longer be chosen. Its results stay. The command line can take this back, but its monitors do not return by themselves.</p>
     </div>
   );
 }
