@@ -30,8 +30,8 @@ import { createThrottle, type Throttle } from './session/throttle.ts';
 import { createTurns } from './turns.ts';
 
 /**
- * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console), which count guesses with ours, before unknown paths
- * are answered with 404.
+ * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),
+ * which count guesses with ours, before unknown paths are answered with 404.
  */
 export async function createApp(dependencies: ApiDependencies, mount: (app: Express, shared: { throttle: Throttle }) => void = () => undefined): Promise<Express> {
   const description = await readDescription();

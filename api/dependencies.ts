@@ -39,7 +39,11 @@ export type ApiDependencies = {
   telegramBot: string;
   /** Makes one attempt at a Slack channel's webhook. */
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
-  /** What a vendor's page says, read for the request that waits for it unless that was done within `freshMs` (ten minutes unless told); within seconds, and without ever rejecting for the page's sake. What is stored of it counts for the tenant. */
+  /**
+   * What a vendor's page says, read for the request that waits for it unless that was done within `freshMs` (ten
+   * minutes unless told); within seconds, and without ever rejecting for the page's sake. What is stored of it counts
+   * for the tenant.
+   */
   readVendorPage: (page: VendorPage, reader: { tenantId: string; freshMs?: number }) => Promise<VendorReading>;
   /** Has a target probed once by the check process of a region, and waits for what it saw; null where nobody answered within 30 s. Rejects while the queue is away. */
   runTrial: (region: string, tried: TriedTarget) => Promise<TrialOutcome | null>;

@@ -22,12 +22,15 @@ export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: rea
 
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
-/** What a body is held against. `turns` counts the read of a page that the caller names; null where the request was counted already. */
+/**
+ * What a body is held against. `turns` counts the read of a page that the caller names; null where the request was
+ * counted already.
+ */
 export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage' | 'now'> & { turns: HandlerDependencies['turns'] | null };
 
 /**
- * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says is among it, so that this may take
- * seconds. Throws 429 where the account has had its reads of own pages.
+ * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says
+ * is among it, so that this may take seconds. Throws 429 where the account has had its reads of own pages.
  */
 export async function loadMonitorContext({ database, readVendorPage, now, turns }: ContextSources, write: MonitorWrite): Promise<MonitorContext> {
   const { caller, monitorId, body, isNew } = write;

@@ -9,7 +9,10 @@ const HOLD_EVERY_MS = { awaited: 500, idle: 2000 } as const;
 
 export type PingDoorOptions = { database: Database; log: Logger; now: () => number; unstored: UnstoredPings };
 
-/** Says again and again that pings can come in, for as long as the API listens and stores them; only then can one be missed. */
+/**
+ * Says again and again that pings can come in, for as long as the API listens and stores them; only then can one be
+ * missed.
+ */
 export function startPingDoor({ database, log, now, unstored }: PingDoorOptions): { stop: () => Promise<void> } {
   const stopping = new AbortController();
   // A ping that is not stored yet may have come in time: the door was open until it came.

@@ -5,16 +5,25 @@ import { networkOf } from './session/network.ts';
 /** The form of every token: its monitor's id, and a random part. */
 const TOKEN = /^mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}$/;
 
-/** Tokens that are remembered in this process, those that were good and those that were not, and for how long the latter. */
+/**
+ * Tokens that are remembered in this process, those that were good and those that were not, and for how long the
+ * latter.
+ */
 const MOST_TOKENS = 20_000;
 const UNKNOWN_FOR_MS = 60_000;
 
-/** Tokens that were none, from one network within a minute; beyond it only those get on that were good before. As many as anonymous requests of the API. */
+/**
+ * Tokens that were none, from one network within a minute; beyond it only those get on that were good before. As many
+ * as anonymous requests of the API.
+ */
 const MOST_UNKNOWN = 600;
 const WINDOW_MS = 60_000;
 const MOST_NETWORKS = 10_000;
 
-/** Pings under way with tokens that this process has not met: they must not take the place of those that are known to be good. */
+/**
+ * Pings under way with tokens that this process has not met: they must not take the place of those that are known to be
+ * good.
+ */
 const MOST_UNVERIFIED = 1000;
 
 type TakePing = (ping: TokenPing) => Promise<PingOutcome>;

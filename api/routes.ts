@@ -62,8 +62,9 @@ type OperationId = Exclude<keyof operations, ServedElsewhere>;
 type Served = { path: string; handler: (dependencies: HandlerDependencies) => RequestHandler };
 
 /**
- * What can change something says what the audit log calls that; null where nothing is stored that anybody could ask about later (trials and tests), and
- * for a region that is given up, which is recorded in the accounts that it watched for.
+ * What can change something says what the audit log calls that; null where nothing is stored that anybody could ask
+ * about later (trials and tests), and for a region that is given up, which is recorded in the accounts that it watched
+ * for.
  */
 type Route = Served & ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
 

@@ -60,7 +60,10 @@ function requireProbed(type: MonitorType): void {
   if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to be tried');
 }
 
-/** What a region is chosen by: the sources of the draft, the region that was asked for, and whether stored secrets go there. */
+/**
+ * What a region is chosen by: the sources of the draft, the region that was asked for, and whether stored secrets go
+ * there.
+ */
 type Wanted = { caller: Caller; agentSources: readonly string[]; wanted: string | undefined; hasKeptSecrets: boolean };
 
 /** The region that was asked for, or else that of one of the draft's sources; only shared agents take trials. */

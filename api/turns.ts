@@ -9,7 +9,10 @@ const DAY = 86_400;
 /** Previews and own status pages count together: each contacts an address that the caller names. */
 const READS = { counter: 'read', points: 10, seconds: MINUTE, what: 'previews and reads of status pages that are not in the catalogue were made by this account' } as const;
 
-/** What costs more than a request, and who would feel it: how many within a time for each key, over all processes (D-315). */
+/**
+ * What costs more than a request, and who would feel it: how many within a time for each key, over all processes
+ * (D-315).
+ */
 const TURNS = {
   /** Of one monitor: each is a probe by all of its sources. */
   check: { counter: 'check', points: 6, seconds: MINUTE, what: 'checks of this monitor were asked for' },

@@ -7,13 +7,19 @@ export type UnstoredPings = {
   follow: <Outcome>(storing: Promise<Outcome>) => Promise<Outcome>;
   /** When the oldest ping came that is not stored yet; null = all are. */
   oldestAtMs: () => number | null;
-  /** Takes the stretch of those that could not be stored, or have waited too long; null = there were none since it was last taken. */
+  /**
+   * Takes the stretch of those that could not be stored, or have waited too long; null = there were none since it was
+   * last taken.
+   */
   takeLost: () => LostStretch | null;
   /** Puts back a stretch that could not be recorded. */
   keepLost: (lost: LostStretch) => void;
 };
 
-/** A ping that has waited this long counts as lost, in milliseconds: other processes, which know nothing of it, go on meanwhile. */
+/**
+ * A ping that has waited this long counts as lost, in milliseconds: other processes, which know nothing of it, go on
+ * meanwhile.
+ */
 const COUNTS_AS_LOST_MS = 1000;
 
 /** Makes the record of a process's pings that are not stored; `now` is in Unix milliseconds. */

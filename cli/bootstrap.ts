@@ -10,7 +10,10 @@ import { isFirstStartOver, markFirstStartOver } from '../models/service-marks.ts
 import { createTenant, listTenants } from '../models/tenants.ts';
 import { createUser, findUserByEmail } from '../models/users.ts';
 
-/** What the first start made; token and password are null where the operator gave them, who is not to find them in a log. */
+/**
+ * What the first start made; token and password are null where the operator gave them, who is not to find them in a
+ * log.
+ */
 export type FirstStart = { token: string | null; email: string; password: string | null };
 
 export type BootstrapOptions = { newId: (prefix: IdPrefix) => string; nowMs: number; token: string | null; password: string | null };
@@ -20,8 +23,9 @@ const TENANT = 'default';
 const EMAIL = 'admin@localhost';
 
 /**
- * Makes an empty installation usable: the tenant `default` on the plan `pro`, an operator of the console and a read-write token. Null after the first
- * start, whatever became of these. A first start that was killed half-way is completed by the next.
+ * Makes an empty installation usable: the tenant `default` on the plan `pro`, an operator of the console and a
+ * read-write token. Null after the first start, whatever became of these. A first start that was killed half-way is
+ * completed by the next.
  */
 export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
   const { newId, nowMs } = options;

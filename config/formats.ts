@@ -58,7 +58,10 @@ export function urlOf(...protocols: readonly string[]): (text: string) => string
 /** What `target_session_attrs` may ask for: Spotcheck writes, so that a standby is no use to it. */
 const WRITABLE = new Set([null, 'any', 'read-write', 'primary']);
 
-/** A PostgreSQL connection string, with one host or several (`host1:5432,host2:5432`); its query may carry options such as `sslmode`. */
+/**
+ * A PostgreSQL connection string, with one host or several (`host1:5432,host2:5432`); its query may carry options such
+ * as `sslmode`.
+ */
 export function databaseUrl(text: string): string | null {
   const [, scheme = '', credentials = '', hosts = '', rest = ''] = /^(postgres(?:ql)?:\/\/)((?:[^/?#\s]*@)?)([^/?#\s]+)(\S*)$/.exec(text) ?? [];
   const urls = hosts.split(',').map((host) => `${scheme}${credentials}${host}${rest}`);
@@ -66,7 +69,10 @@ export function databaseUrl(text: string): string | null {
   return WRITABLE.has(new URL(urls[0] ?? '').searchParams.get('target_session_attrs')) ? text : null;
 }
 
-/** One Redis address, the comma-separated nodes of a Cluster, all of one scheme, or sentinels and the name of the master that they watch. */
+/**
+ * One Redis address, the comma-separated nodes of a Cluster, all of one scheme, or sentinels and the name of the master
+ * that they watch.
+ */
 export function redisUrl(text: string): string | null {
   if (!isDecodable(text)) return null;
   if (/^rediss?\+sentinel:/.test(text)) return isSentinelUrl(text) ? text : null;

@@ -9,9 +9,10 @@ const GATHER_MS = 25;
 const MOST_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Writes lines to standard output, in their order, those of a moment together. What is a warning or worse is written at once, with all that wait
- * before it, and the rest when the process ends, so that only a process that is killed outright can lose the lines of its last moment. Where nothing can
- * be written, as on a full disk, lines wait for the next one that can, and the process goes on.
+ * Writes lines to standard output, in their order, those of a moment together. What is a warning or worse is written at
+ * once, with all that wait before it, and the rest when the process ends, so that only a process that is killed
+ * outright can lose the lines of its last moment. Where nothing can be written, as on a full disk, lines wait for the
+ * next one that can, and the process goes on.
  */
 export function gatherLines(): DestinationStream {
   const output = destination({ fd: process.stdout.fd, sync: true, maxLength: MOST_WAITING_BYTES });

@@ -15,7 +15,10 @@ export type Change = {
   reason: string | null;
   evidence: ChangeEvidence;
   failures: SourceFailure[];
-  /** Set where the monitor became unknown only because our own locations had more checks than they could run: no channel is notified. */
+  /**
+   * Set where the monitor became unknown only because our own locations had more checks than they could run: no channel
+   * is notified.
+   */
   isOurs?: true;
 };
 

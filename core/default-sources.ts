@@ -1,12 +1,15 @@
 /** Agents that a monitor gets when its owner names none (D-12). */
 const DEFAULT_SOURCES = 3;
 
-/** A shared agent is alive while one of its check processes was seen within this, in seconds: they are seen every 15 s, and a deploy takes a while. */
+/**
+ * A shared agent is alive while one of its check processes was seen within this, in seconds: they are seen every 15 s,
+ * and a deploy takes a while.
+ */
 const ALIVE_SECONDS = 300;
 
 /**
- * The ids of those shared agents that are alive at `nowMs` (Unix milliseconds), or where none is, of those seen last: as when everything was stopped
- * and only the API is back. `lastSeenAt` is in Unix seconds.
+ * The ids of those shared agents that are alive at `nowMs` (Unix milliseconds), or where none is, of those seen last:
+ * as when everything was stopped and only the API is back. `lastSeenAt` is in Unix seconds.
  */
 export function listAliveAgents(shared: readonly { id: string; lastSeenAt: number | null }[], nowMs: number): string[] {
   const newestAt = Math.max(...shared.map(({ lastSeenAt }) => lastSeenAt ?? 0));
@@ -15,8 +18,8 @@ export function listAliveAgents(shared: readonly { id: string; lastSeenAt: numbe
 }
 
 /**
- * Up to three of the shared agents' ids, or as many as are wanted, sorted: chosen by the monitor's own id (highest random weight), so that the choice
- * is stable and monitors spread evenly. With fewer agents, all of them.
+ * Up to three of the shared agents' ids, or as many as are wanted, sorted: chosen by the monitor's own id (highest
+ * random weight), so that the choice is stable and monitors spread evenly. With fewer agents, all of them.
  */
 export function chooseDefaultSources(monitorId: string, sharedAgentIds: readonly string[], wanted = DEFAULT_SOURCES): string[] {
   return sharedAgentIds

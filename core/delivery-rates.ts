@@ -1,9 +1,15 @@
 import { spend, type SteadyRate } from './steady-rate.ts';
 
-/** Deliveries of an account that are made at once, and one more each 20 ms (D-320): what a thousand monitors with three channels say when all fail. */
+/**
+ * Deliveries of an account that are made at once, and one more each 20 ms (D-320): what a thousand monitors with three
+ * channels say when all fail.
+ */
 const TENANT_RATE: SteadyRate = { burst: 3000, everyMs: 20 };
 
-/** Those of one monitor: 240 and two for each channel of the monitor, and then one a second. It is for what flaps, not for what fails and recovers. */
+/**
+ * Those of one monitor: 240 and two for each channel of the monitor, and then one a second. It is for what flaps, not
+ * for what fails and recovers.
+ */
 const MONITOR_EVERY_MS = 1000;
 const MONITOR_BURST = 240;
 const MONITOR_BURST_EACH = 2;
@@ -12,7 +18,9 @@ const MONITOR_BURST_EACH = 2;
 const LONGEST_WAIT_MS = 3_600_000;
 export const FURTHEST_MARK_MS = 2 * LONGEST_WAIT_MS;
 
-/** Deliveries that wait are due in steps of this many milliseconds: a job for each of them would cost more than they do. */
+/**
+ * Deliveries that wait are due in steps of this many milliseconds: a job for each of them would cost more than they do.
+ */
 const STEP_MS = 5000;
 
 /** What counts a delivery: its tenant, and its monitor. */
@@ -28,7 +36,10 @@ export function usedUpBy(deliveries: readonly Counted[]): Map<string, number> {
   return used;
 }
 
-/** When each of some deliveries is due (Unix milliseconds), in their order, where `marks` says until when the ones before them use up the rates, by key. What is due at once is due now. */
+/**
+ * When each of some deliveries is due (Unix milliseconds), in their order, where `marks` says until when the ones
+ * before them use up the rates, by key. What is due at once is due now.
+ */
 export function planDue(deliveries: readonly Counted[], marks: ReadonlyMap<string, number>, nowMs: number): number[] {
   const now = new Map(marks);
   const ofMonitor = Map.groupBy(deliveries, ({ monitorId }) => monitorId);

@@ -24,14 +24,18 @@ export function applyResult(
   return withChange(next, reconsider(next, { nowMs, silenceCounts: false }));
 }
 
-/** When a monitor is decided, and what silence is worth then. `overloaded` names the locations that are silent because they had more checks than they could run. */
+/**
+ * When a monitor is decided, and what silence is worth then. `overloaded` names the locations that are silent because
+ * they had more checks than they could run.
+ */
 export type Occasion = { nowMs: number; silenceCounts: boolean; overloaded?: readonly string[] };
 
 /**
- * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes stale. That a decided
- * monitor became better, or unknown, for lack of results is for a sweep to say that knows that we ourselves were watching all the while
- * (`silenceCounts`); without that it is said only where agents are gone or offline, or places report that they cannot tell. Where overloaded locations
- * are silent, unknown is said as well, as our own fault; once it is not ours any more it is said again, as anybody's.
+ * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes
+ * stale. That a decided monitor became better, or unknown, for lack of results is for a sweep to say that knows that we
+ * ourselves were watching all the while (`silenceCounts`); without that it is said only where agents are gone or
+ * offline, or places report that they cannot tell. Where overloaded locations are silent, unknown is said as well, as
+ * our own fault; once it is not ours any more it is said again, as anybody's.
  */
 export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
   if (monitor.state === 'paused') return null;

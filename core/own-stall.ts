@@ -48,7 +48,10 @@ const OF_DATES: ReadonlySet<string> = new Set(['The certificate has expired', 'T
 
 const WRONG_CLOCK: Judgement = { verdict: 'none', cause: null, reason: 'The clock of the machine that checks is wrong, and certificates are judged by it, so what it saw does not count' };
 
-/** The judgement on a check as it counts: no vote where a certificate was not good at the time of a machine whose clock is `aheadMs` off the service's time. */
+/**
+ * The judgement on a check as it counts: no vote where a certificate was not good at the time of a machine whose clock
+ * is `aheadMs` off the service's time.
+ */
 export function discountClock(judgement: Judgement, aheadMs: number): Judgement {
   return Math.abs(aheadMs) > CLOCK_OFF_MS && judgement.reason !== null && OF_DATES.has(judgement.reason) ? WRONG_CLOCK : judgement;
 }

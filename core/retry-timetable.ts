@@ -8,7 +8,9 @@
 //
 // The jitter keeps deliveries that failed together from coming back together.
 
-/** A delivery is retried this often at the most, whatever the timetable says: the description promises it to receivers. */
+/**
+ * A delivery is retried this often at the most, whatever the timetable says: the description promises it to receivers.
+ */
 export const MAX_RETRIES = 3;
 
 /** A wait differs from the timetable by up to this share, either way. */

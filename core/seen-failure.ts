@@ -35,7 +35,10 @@ export function phasesOf(observation: Observation | null): Phases | null {
   }
 }
 
-/** Phases in whole milliseconds, of which none is longer than `mostMs`, what is missing or no time as null; null where none is left. */
+/**
+ * Phases in whole milliseconds, of which none is longer than `mostMs`, what is missing or no time as null; null where
+ * none is left.
+ */
 export function wholePhases(measured: Readonly<Record<string, unknown>>, mostMs = MAX_PHASE_MS): Phases | null {
   const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = PHASE_NAMES.map((name) => wholeMs(measured[name], mostMs));
   const phases = { dnsMs, connectMs, tlsMs, firstByteMs, downloadMs };

@@ -1,4 +1,7 @@
-/** A reading of PostgreSQL's clock, and what its row of the service's time said then. Moments are Unix milliseconds by that clock. */
+/**
+ * A reading of PostgreSQL's clock, and what its row of the service's time said then. Moments are Unix milliseconds by
+ * that clock.
+ */
 export type TimeReading = {
   databaseMs: number;
   /** What the service's time is ahead of PostgreSQL's clock, and since when it has been that. */
@@ -8,13 +11,16 @@ export type TimeReading = {
   agreedAtMs: number;
 };
 
-/** What this process held for the service's time at the moment of the reading, give or take `uncertainMs`, and the correction that it last saw. */
+/**
+ * What this process held for the service's time at the moment of the reading, give or take `uncertainMs`, and the
+ * correction that it last saw.
+ */
 export type HeldTime = { serviceMs: number; correctionMs: number; uncertainMs: number };
 
 /**
- * What follows from a reading. `agrees`: nothing but drift. `follow`: the service's time was set by others, or our own measure of time stood
- * still. `database stepped`: PostgreSQL's clock was set, and the service's time goes on as it did. `settle`: it was set long enough ago to
- * be believed. `offMs` is how far the reading lies ahead of what was held.
+ * What follows from a reading. `agrees`: nothing but drift. `follow`: the service's time was set by others, or our own
+ * measure of time stood still. `database stepped`: PostgreSQL's clock was set, and the service's time goes on as it
+ * did. `settle`: it was set long enough ago to be believed. `offMs` is how far the reading lies ahead of what was held.
  */
 export type TimeVerdict = { verdict: 'agrees' | 'follow' | 'database stepped' | 'settle'; offMs: number };
 
@@ -46,7 +52,10 @@ function isSettled({ databaseMs, correctionMs, correctedAtMs }: TimeReading): bo
   return correctionMs === 0 || Math.abs(databaseMs - correctedAtMs) < BELIEVED_AFTER_MS;
 }
 
-/** The correction that lets the service's time go on as it did after PostgreSQL's clock was set; none where it was set right again. */
+/**
+ * The correction that lets the service's time go on as it did after PostgreSQL's clock was set; none where it was set
+ * right again.
+ */
 export function correctionAfterStep(correctionMs: number, offMs: number): number {
   const corrected = Math.round(correctionMs - offMs);
   return Math.abs(corrected) <= TIME_TOLERANCE_MS ? 0 : corrected;

@@ -1,6 +1,6 @@
 /**
- * What of the service stood still: the clock, the checks or the evaluation; or that there were more checks than our locations could run
- * (`overload`), which counts for the monitors that were not checked alone.
+ * What of the service stood still: the clock, the checks or the evaluation; or that there were more checks than our
+ * locations could run (`overload`), which counts for the monitors that were not checked alone.
  */
 export const GAP_KINDS = ['clock', 'checks', 'evaluation', 'overload'] as const;
 export type GapKind = (typeof GAP_KINDS)[number];

@@ -37,7 +37,9 @@ export function tellUnheard(sources: readonly { name: string; standing: SourceSt
   }).join(', ');
 }
 
-/** Names in their order as a part of a sentence: `lima and oslo`. Long ones are cut, and of many the rest is counted. */
+/**
+ * Names in their order as a part of a sentence: `lima and oslo`. Long ones are cut, and of many the rest is counted.
+ */
 export function enumerate(all: readonly string[]): string {
   const names = all.map((name) => cleanText(name, MAX_NAME)).toSorted();
   const parts = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`] : names;

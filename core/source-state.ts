@@ -85,7 +85,10 @@ export function stepSource(state: SourceState | null, result: VotedResult, rule:
   return { checksVersion: base.checksVersion, newestAtMs: result.dueAtMs, abstention: null, failing, impaired };
 }
 
-/** The state of a source whose newest results lie ahead of a time that was set back: they count as of now, in their order, and the next one is newer. */
+/**
+ * The state of a source whose newest results lie ahead of a time that was set back: they count as of now, in their
+ * order, and the next one is newer.
+ */
 export function pullBackState(state: SourceState, nowMs: number): SourceState {
   const pulled = (evidence: readonly Evidence[]) => evidence.map((one) => ({ ...one, atMs: Math.min(one.atMs, nowMs) }));
   const gauge = ({ tripped, streak, decidedBy }: Gauge): Gauge => ({ tripped, streak: pulled(streak), decidedBy: pulled(decidedBy) });

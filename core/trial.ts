@@ -10,7 +10,10 @@ import { seenAnswerOf } from './seen-answer.ts';
 import { phasesOf, type SeenAnswer } from './seen-failure.ts';
 import type { Judgement, Phases } from './verdict.ts';
 
-/** One condition of a check by itself; `not_reached` where no answer came that it could be held against, or the check's budget was over before. Null in what it does not have. */
+/**
+ * One condition of a check by itself; `not_reached` where no answer came that it could be held against, or the check's
+ * budget was over before. Null in what it does not have.
+ */
 export type TrialCondition = {
   source: AssertionSource | 'status';
   op: string;

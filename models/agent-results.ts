@@ -56,7 +56,10 @@ export async function listReportedMonitors(database: Database, agentNo: number, 
 /** A window of due time of one monitor, in Unix milliseconds, the end excluded. */
 type MonitorWindow = { monitorNo: number; fromMs: number; toMs: number };
 
-/** The due times of an agent's stored results in windows of its monitors, by the keys that the windows have. Not a named statement: partitions. */
+/**
+ * The due times of an agent's stored results in windows of its monitors, by the keys that the windows have. Not a named
+ * statement: partitions.
+ */
 export async function listStoredDueTimes(database: Pick<Database, 'pool'>, agentNo: number, windows: ReadonlyMap<string, MonitorWindow>): Promise<Map<string, number[]>> {
   const all = [...windows.values()];
   const { rows } = await database.pool.query<{ key: string; times: number[] | null }>(

@@ -149,8 +149,8 @@ function agentFields({ name, region }: Pick<Agent, 'name' | 'region'>): Fields {
 export type SharedAgent = Agent & { retiredAt: number | null };
 
 /**
- * The shared agent of a region, made on its first appearance; two processes of one region are one agent. A region that was given up stays so: it
- * cannot be chosen and has no monitors.
+ * The shared agent of a region, made on its first appearance; two processes of one region are one agent. A region that
+ * was given up stays so: it cannot be chosen and has no monitors.
  */
 export async function registerSharedAgent(database: Database, shared: { newId: string; region: string; version: string; arch: string; nowMs: number }): Promise<SharedAgent> {
   const [row] = await runWith(database)<{ id: string }>(

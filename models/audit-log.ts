@@ -68,7 +68,10 @@ export async function listAuditLog(database: Pick<Database, 'pool'>, query: { te
   return rows.map(entryOf);
 }
 
-/** Notes that sign-ins of a user are refused for a while; nothing where there is none of that id. A statement of its own: nothing is changed beside it. */
+/**
+ * Notes that sign-ins of a user are refused for a while; nothing where there is none of that id. A statement of its
+ * own: nothing is changed beside it.
+ */
 export async function recordThrottledSignIn(database: Pick<Database, 'pool'>, { author, userId }: { author: Author; userId: string }): Promise<void> {
   const { name } = systemActor('Spotcheck');
   await runOn(database.pool)(

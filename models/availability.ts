@@ -1,10 +1,16 @@
 import { BaseError } from 'sequelize';
 import { sqlStateOf } from './sql.ts';
 
-/** Codes of the system and of PostgreSQL that say: not now (57P: it is being stopped or started; 58030: its disk fails; 25006: it is a standby, which takes no writes). */
+/**
+ * Codes of the system and of PostgreSQL that say: not now (57P: it is being stopped or started; 58030: its disk fails;
+ * 25006: it is a standby, which takes no writes).
+ */
 const AWAY_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', '57P01', '57P02', '57P03', '58030', '25006']);
 
-/** Classes of SQLSTATE that say so as a whole: connection exception; insufficient resources, as a full disk, no memory, too many connections. */
+/**
+ * Classes of SQLSTATE that say so as a whole: connection exception; insufficient resources, as a full disk, no memory,
+ * too many connections.
+ */
 const AWAY_CLASSES = new Set(['08', '53']);
 const SQL_STATE = /^[0-9A-Z]{5}$/;
 
@@ -12,7 +18,10 @@ const SQL_STATE = /^[0-9A-Z]{5}$/;
 const AWAY_NAMES = /^Sequelize(?:Connection|HostNot|HostNotReachable|AccessDenied)/;
 const AWAY_MESSAGES = /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Query read timeout)/;
 
-/** True for an error that means PostgreSQL cannot be reached or cannot store at the moment, and not that a statement is wrong. */
+/**
+ * True for an error that means PostgreSQL cannot be reached or cannot store at the moment, and not that a statement is
+ * wrong.
+ */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = sqlStateOf(error);

@@ -33,7 +33,10 @@ export type Route = { monitorId: string; channelId: string; type: ChannelType };
 
 type ChannelKey = { tenantId: string; id: string };
 
-/** What an account can have, on any plan: a bound of what one change can cost, far above what anybody needs (D-60 has none). */
+/**
+ * What an account can have, on any plan: a bound of what one change can cost, far above what anybody needs (D-60 has
+ * none).
+ */
 export const MOST_CHANNELS = 1000;
 
 /** Says that a tenant has `MOST_CHANNELS`. */
@@ -48,8 +51,8 @@ export async function countChannels(database: Database, tenantId: string): Promi
 }
 
 /**
- * Stores a channel with its routing and connect code in one transaction; throws `TooManyChannels` where the tenant has all that it can have, however many requests
- * come at once. Of `monitorIds`, only the tenant's own monitors are kept.
+ * Stores a channel with its routing and connect code in one transaction; throws `TooManyChannels` where the tenant has
+ * all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {
   const { id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;

@@ -294,7 +294,10 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
 /** Deliveries of one channel that are kept, beside those that are not finished. */
 const KEPT_OF_CHANNEL = 10_000;
 
-/** Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest 10,000, with their attempts; returns how many. */
+/**
+ * Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest
+ * 10,000, with their attempts; returns how many.
+ */
 export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
   const run = runOn(database.pool);
   const [old] = await run<{ deleted: number }>('WITH gone AS (DELETE FROM deliveries WHERE finished_at < $1 RETURNING 1) SELECT count(*) AS deleted FROM gone', [beforeMs]);

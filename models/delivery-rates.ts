@@ -7,8 +7,9 @@ import type { Run } from './sql.ts';
 export type ChangeDelivery = NewDelivery & { monitorId: string };
 
 /**
- * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320); what need not wait
- * has none. One statement, in whose order the rows of all accounts and monitors are locked until the transaction ends: to be called before others are.
+ * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320); what
+ * need not wait has none. One statement, in whose order the rows of all accounts and monitors are locked until the
+ * transaction ends: to be called before others are.
  */
 export async function scheduleAtRate<Delivery extends ChangeDelivery>(run: Run, deliveries: readonly Delivery[]): Promise<Delivery[]> {
   if (deliveries.length === 0) return [];
@@ -27,8 +28,9 @@ export async function scheduleAtRate<Delivery extends ChangeDelivery>(run: Run, 
 }
 
 /**
- * Writes scheduled deliveries and returns those that are new. One that has to wait takes the place of what waits for the same channel about the same
- * monitor: of both only the newer is sent, when the older was due, and how many it stands for is recorded.
+ * Writes scheduled deliveries and returns those that are new. One that has to wait takes the place of what waits for
+ * the same channel about the same monitor: of both only the newer is sent, when the older was due, and how many it
+ * stands for is recorded.
  */
 export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery[]): Promise<NewDelivery[]> {
   const waiting = Map.groupBy(deliveries.filter(({ dueAtMs }) => dueAtMs !== undefined), pairOf);

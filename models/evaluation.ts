@@ -279,7 +279,10 @@ export async function listDoubtfulMonitors(run: Run, when: { nowMs: number; edit
   return { doubtful: rows.map(({ no }) => no), lastNo };
 }
 
-/** The numbers of monitors still unknown through our overload with no location behind any more: their silence is the locations' own by now. */
+/**
+ * The numbers of monitors still unknown through our overload with no location behind any more: their silence is the
+ * locations' own by now.
+ */
 export async function listSilentAfterOverload(run: Run, nowMs: number): Promise<number[]> {
   const rows = await run<{ no: number }>(
     `SELECT m.no FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no AND m.sequence = u.sequence

@@ -16,9 +16,9 @@ const HEARD_ROOM_MS = 100;
 const MAX_STATEMENT_MS = 300_000;
 
 /**
- * Leaves nothing that lies ahead of a time that was set back, in the transaction that `client` is in: what was measured is taken away, for those moments
- * come again; what was decided, and marks, become now; what is planned comes nearer by as much. With `backMs` 0 it is for what was written
- * since by who still held the old time, and leaves what is planned.
+ * Leaves nothing that lies ahead of a time that was set back, in the transaction that `client` is in: what was measured
+ * is taken away, for those moments come again; what was decided, and marks, become now; what is planned comes nearer by
+ * as much. With `backMs` 0 it is for what was written since by who still held the old time, and leaves what is planned.
  */
 export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, backMs }: SetBack): Promise<void> {
   const run = runOn(client, MAX_STATEMENT_MS);
@@ -112,7 +112,9 @@ function pulled(columns: readonly string[], nowMs: number): string {
   return columns.map((column) => `${column} = ${notAfter(column, nowMs)}`).join(', ');
 }
 
-/** A column as it is, or where it lies after that moment, the moment; `least` would take the moment for null as well. */
+/**
+ * A column as it is, or where it lies after that moment, the moment; `least` would take the moment for null as well.
+ */
 function notAfter(column: string, moment: number | string): string {
   return `CASE WHEN ${column} > ${moment} THEN ${moment} ELSE ${column} END`;
 }

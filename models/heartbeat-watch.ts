@@ -25,9 +25,9 @@ export async function lookAround(database: Database): Promise<'due' | 'quiet' | 
 }
 
 /**
- * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how many. Of two processes
- * that do so at once each takes others; while no web process listens, or pings came that could not be stored, the door's
- * mark stands still, and with it everything beyond.
+ * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how
+ * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that could
+ * not be stored, the door's mark stands still, and with it everything beyond.
  */
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(

@@ -11,8 +11,8 @@ import { inPoolTransaction, sqlStateOf, type Run } from './sql.ts';
 export type TokenPing = { token: string; ping: Ping };
 
 /**
- * What became of a ping: committed; a failure that this heartbeat does not take; one that would change something but comes after so many others that
- * it counts as a sign of life alone (`limited`); or no heartbeat has its token.
+ * What became of a ping: committed; a failure that this heartbeat does not take; one that would change something but
+ * comes after so many others that it counts as a sign of life alone (`limited`); or no heartbeat has its token.
  */
 export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
 

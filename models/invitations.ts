@@ -40,8 +40,9 @@ function fingerprintOf(token: string): Buffer {
 export type NewInvitation = { id: string; tenantId: string; email: string; role: Role; token: string; invitedBy: string; nowMs: number };
 
 /**
- * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member` and nothing is stored for who
- * belongs to the account, `too_many` beside `MOST_INVITATIONS` others, `full` where all of them taken up would make more than `MOST_MEMBERS`.
+ * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member`
+ * and nothing is stored for who belongs to the account, `too_many` beside `MOST_INVITATIONS` others, `full` where all
+ * of them taken up would make more than `MOST_MEMBERS`.
  */
 export async function createInvitation(database: Pick<Database, 'pool' | 'author'>, { id, tenantId, role, token, invitedBy, nowMs, ...given }: NewInvitation): Promise<Invitation | 'member' | 'too_many' | 'full'> {
   const [email, now] = [normalizeEmail(given.email), Math.floor(nowMs / 1000)];

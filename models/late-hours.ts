@@ -29,9 +29,10 @@ export async function noteLateHours(run: Run, results: readonly { monitorNo: num
 export type RemadeHours = { taken: number; setAside: SetAsideHour[] };
 
 /**
- * Makes some of the hours again that results came late for or that were set aside until now, and the days that they belong to; none are taken where
- * there are none, or another process is at it. What is taken leaves its list in the same transaction, and what is noted meanwhile stays. Hours that
- * are not rolled up yet wait for that; those that fail are set aside for longer each time.
+ * Makes some of the hours again that results came late for or that were set aside until now, and the days that they
+ * belong to; none are taken where there are none, or another process is at it. What is taken leaves its list in the
+ * same transaction, and what is noted meanwhile stays. Hours that are not rolled up yet wait for that; those that fail
+ * are set aside for longer each time.
  */
 export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
   return await inPoolTransaction(database, async (run) => {

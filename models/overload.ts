@@ -2,7 +2,10 @@ import type { ServiceGap, Stretch } from '../core/service-watch.ts';
 import type { MonitorState } from '../core/state.ts';
 import type { Run } from './sql.ts';
 
-/** A monitor that became unknown through our own overload: what it was before, and the transition that says so. Unix milliseconds. */
+/**
+ * A monitor that became unknown through our own overload: what it was before, and the transition that says so. Unix
+ * milliseconds.
+ */
 export type UncheckedMonitor = { monitorId: string; monitorNo: number; tenantId: string; sequence: number; from: MonitorState; atMs: number };
 
 /** Records that monitors are not checked in time, in the transaction of their transitions. */
@@ -26,7 +29,10 @@ export async function endUnchecked(run: Run, monitors: readonly { monitorNo: num
   );
 }
 
-/** What monitors were before they became unknown through our overload, by their numbers; those that are unknown for another reason are absent. The caller holds their locks. */
+/**
+ * What monitors were before they became unknown through our overload, by their numbers; those that are unknown for
+ * another reason are absent. The caller holds their locks.
+ */
 export async function findUncheckedFrom(run: Run, monitors: readonly { no: number; state: MonitorState; sequence: number }[]): Promise<Map<number, MonitorState>> {
   const unknown = monitors.filter(({ state }) => state === 'unknown');
   if (unknown.length === 0) return new Map();
@@ -42,8 +48,8 @@ export async function findUncheckedFrom(run: Run, monitors: readonly { no: numbe
 export type OverloadStep = { begun: number | null; ended: ServiceGap | null };
 
 /**
- * Opens a service gap where a monitor is not checked in time, and ends it where none is any more. Times of monitors that were paused, deleted or
- * decided by a release before this one end here.
+ * Opens a service gap where a monitor is not checked in time, and ends it where none is any more. Times of monitors
+ * that were paused, deleted or decided by a release before this one end here.
  */
 export async function watchOverload(run: Run, nowMs: number): Promise<OverloadStep> {
   await run(
@@ -68,8 +74,8 @@ export async function watchOverload(run: Run, nowMs: number): Promise<OverloadSt
 const MOST_LISTED = 500;
 
 /**
- * When monitors of an account, or one of them, were not checked in time in `[fromMs, toMs)`: as service gaps, in order, each stretch once whatever the number
- * of monitors. One that lasts ends at `nowMs`.
+ * When monitors of an account, or one of them, were not checked in time in `[fromMs, toMs)`: as service gaps, in order,
+ * each stretch once whatever the number of monitors. One that lasts ends at `nowMs`.
  */
 export async function listOverloadGaps(
   run: Run,

@@ -16,7 +16,10 @@ const DAYS_AHEAD = 3;
 /** SQLSTATE of a row for which no partition exists. */
 export const NO_PARTITION = '23514';
 
-/** Single things wait this long past their time for roll-ups that fail altogether, in milliseconds: then the disk counts for more. */
+/**
+ * Single things wait this long past their time for roll-ups that fail altogether, in milliseconds: then the disk counts
+ * for more.
+ */
 const PATIENCE_MS = 7 * DAY_MS;
 
 /** How long each table keeps what it holds, in days. */

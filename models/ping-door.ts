@@ -22,10 +22,11 @@ const QUIET_MS = 2000;
 const CHUNK = 5000;
 
 /**
- * Says that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL was away, the heartbeats
- * that may have pinged in vain are forgiven, by one process and before the mark moves: nobody is called missed for our own absence. The same
- * where pings came and could not be stored (`recordLostPings`), once PostgreSQL stores again. Returns
- * how many were forgiven, and whether there is any heartbeat at all. A mark that a crash loses is older than the truth, which forgives more.
+ * Says that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL
+ * was away, the heartbeats that may have pinged in vain are forgiven, by one process and before the mark moves: nobody
+ * is called missed for our own absence. The same where pings came and could not be stored (`recordLostPings`), once
+ * PostgreSQL stores again. Returns how many were forgiven, and whether there is any heartbeat at all. A mark that a
+ * crash loses is older than the truth, which forgives more.
  */
 export async function holdDoorOpen(database: Database, now: () => number): Promise<{ forgiven: number; isAwaited: boolean }> {
   const { rows } = await database.pool.query<{ is_awaited: boolean }>({
@@ -41,8 +42,8 @@ export async function holdDoorOpen(database: Database, now: () => number): Promi
 }
 
 /**
- * Shuts the door for all processes, because pings that came in this stretch (Unix milliseconds) were not stored: no deadline after its beginning
- * counts until they are forgiven.
+ * Shuts the door for all processes, because pings that came in this stretch (Unix milliseconds) were not stored: no
+ * deadline after its beginning counts until they are forgiven.
  */
 export async function recordLostPings(database: Database, { fromMs, toMs }: { fromMs: number; toMs: number }): Promise<void> {
   await database.pool.query({

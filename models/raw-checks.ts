@@ -48,22 +48,34 @@ export function phasesOfCheck(alias: string): string {
   return `CASE WHEN ${isTimed(alias)} AND ${alias}.phases IS NOT NULL THEN ARRAY[${places.join(', ')}] END`;
 }
 
-/** A sum of milliseconds takes a second place, behind all others, for what is beyond so much: an `integer` holds less than a day of an abusive source can add up to. */
+/**
+ * A sum of milliseconds takes a second place, behind all others, for what is beyond so much: an `integer` holds less
+ * than a day of an abusive source can add up to.
+ */
 const WIDE = 2 ** 31;
 
-/** SQL of the milliseconds of a phase, by its index, summed up over rows that have places as `phases`. Only places of roll-ups can be wide ones. */
+/**
+ * SQL of the milliseconds of a phase, by its index, summed up over rows that have places as `phases`. Only places of
+ * roll-ups can be wide ones.
+ */
 function sumOfMs(index: number, from: 'checks' | 'rollups'): string {
   const low = `sum(phases[${2 * index + 1}])`;
   return from === 'checks' ? low : `(${low} + ${WIDE} * coalesce(sum(phases[${2 * PHASE_NAMES.length + index + 1}]), 0))`;
 }
 
-/** SQL of the places summed up over rows that have them as `phases`, as `bigint`, two for each phase; null where no row has any. */
+/**
+ * SQL of the places summed up over rows that have them as `phases`, as `bigint`, two for each phase; null where no row
+ * has any.
+ */
 export function summedPhases(): string {
   const places = PHASE_NAMES.flatMap((_, index) => [sumOfMs(index, 'rollups'), `sum(phases[${2 * index + 2}])`]);
   return `CASE WHEN count(phases) > 0 THEN ARRAY[${places.join(', ')}]::bigint[] END`;
 }
 
-/** SQL of the same as a roll-up stores it: as `integer`, a third place for each phase behind the others where a sum needs it. */
+/**
+ * SQL of the same as a roll-up stores it: as `integer`, a third place for each phase behind the others where a sum
+ * needs it.
+ */
 export function storedPhases(from: 'checks' | 'rollups'): string {
   const sums = PHASE_NAMES.map((_, index) => sumOfMs(index, from));
   const places = sums.flatMap((sum, index) => [`${sum} % ${WIDE}`, `sum(phases[${2 * index + 2}])`]);

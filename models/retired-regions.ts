@@ -8,15 +8,18 @@ import type { IdPrefix } from './ids.ts';
 import { placeMonitor } from './schedule.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
-/** A region that is to be given up, and where its monitors shall go: to one region, or null = those without another location to one that is alive. */
+/**
+ * A region that is to be given up, and where its monitors shall go: to one region, or null = those without another
+ * location to one that is alive.
+ */
 export type Retirement = { region: string; moveTo: string | null; nowMs: number };
 
 /** Why a region cannot be given up as asked. */
 export type RetirementObstacle = 'no such region' | 'no such target' | 'nowhere to go';
 
 /**
- * What giving a region up means: how many monitors it watches and how many of them nothing else does; how many get another location for it, and of how many
- * `down_min_sources` falls to the locations left (D-12).
+ * What giving a region up means: how many monitors it watches and how many of them nothing else does; how many get
+ * another location for it, and of how many `down_min_sources` falls to the locations left (D-12).
  */
 export type RetirementPlan = { region: string; moveTo: string | null; monitors: number; onlySource: number; moved: number; quorumLowered: number };
 
@@ -49,8 +52,9 @@ export async function planRetirement(database: Pick<Database, 'pool'>, retiremen
 }
 
 /**
- * Gives a region up, as planned: from now on it cannot be chosen, and up to `limit` monitors leave it, a hundred in a transaction, each recorded in its
- * account's audit log. Returns what that means for the queue and how many monitors are left: called again it goes on.
+ * Gives a region up, as planned: from now on it cannot be chosen, and up to `limit` monitors leave it, a hundred in a
+ * transaction, each recorded in its account's audit log. Returns what that means for the queue and how many monitors
+ * are left: called again it goes on.
  */
 export async function retireRegion(
   database: Database,
@@ -76,7 +80,10 @@ export async function retireRegion(
   return { left: left?.monitors ?? 0, schedule: { ...schedule, looks: [...new Set(schedule.looks)] } };
 }
 
-/** Takes back that a region was given up: it can be chosen again, and gets new monitors. False where no region of that name is given up. */
+/**
+ * Takes back that a region was given up: it can be chosen again, and gets new monitors. False where no region of that
+ * name is given up.
+ */
 export async function restoreRegion(database: Pick<Database, 'pool'>, region: string): Promise<boolean> {
   const { rowCount } = await database.pool.query(`UPDATE agents SET revoked_at = NULL WHERE kind = 'first_party' AND region = $1 AND revoked_at IS NOT NULL`, [region]);
   return rowCount === 1;

@@ -9,7 +9,10 @@ export type FailedSource = SourceKey & { error: unknown };
 /** An hour of a source that could not be rolled up; `attempts` failed so far. */
 export type SetAsideHour = FailedSource & { atMs: number; attempts: number };
 
-/** Classes of SQLSTATE that blame what is stored, and not PostgreSQL's state: data, constraints, limits of values, triggers, damaged pages. */
+/**
+ * Classes of SQLSTATE that blame what is stored, and not PostgreSQL's state: data, constraints, limits of values,
+ * triggers, damaged pages.
+ */
 const OF_THE_DATA = new Set(['21', '22', '23', '54', 'P0', 'XX']);
 
 /** A missing partition has the state of a constraint, and is missing for all sources. */
@@ -23,8 +26,9 @@ const FIRST_RETRY_MS = 60_000;
 const LONGEST_RETRY_MS = 6 * 3_600_000;
 
 /**
- * Makes roll-ups of all sources at once and, where that fails because of what is stored, of halves of them, down to the single sources that fail:
- * those are returned, and all others are made. Any other failure is thrown. Runs in the caller's transaction.
+ * Makes roll-ups of all sources at once and, where that fails because of what is stored, of halves of them, down to the
+ * single sources that fail: those are returned, and all others are made. Any other failure is thrown. Runs in the
+ * caller's transaction.
  */
 export async function makeWithoutFaulty(
   run: Run,

@@ -31,8 +31,8 @@ const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL wo
 export type RollupScope = { atMs: number; only?: readonly SourceKey[] };
 
 /**
- * What came of asking for the next hour: it was rolled up, but for the sources that were set aside; it is not over yet, or transactions are open that may
- * hold results of it; or another process is at it.
+ * What came of asking for the next hour: it was rolled up, but for the sources that were set aside; it is not over yet,
+ * or transactions are open that may hold results of it; or another process is at it.
  */
 export type NextHour = { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] } | { outcome: 'early' | 'busy' };
 
@@ -49,8 +49,8 @@ export async function databaseNowMs(run: Run): Promise<number> {
 }
 
 /**
- * When the oldest hour was over, or will be, that is not rolled up, in Unix milliseconds. Before the first run that is the hour of the oldest result; null
- * where there is none.
+ * When the oldest hour was over, or will be, that is not rolled up, in Unix milliseconds. Before the first run that is
+ * the hour of the oldest result; null where there is none.
  */
 export async function unrolledSinceMs(run: Run): Promise<number | null> {
   const untilMs = await rolledUntilMs(run);
@@ -59,7 +59,10 @@ export async function unrolledSinceMs(run: Run): Promise<number | null> {
   return row === undefined || row.at === null ? null : Math.floor(row.at / HOUR_MS) * HOUR_MS + HOUR_MS;
 }
 
-/** Records that a whole run failed at `nowMs`, unless the run before it did so already, or that one went through. Unix milliseconds. */
+/**
+ * Records that a whole run failed at `nowMs`, unless the run before it did so already, or that one went through. Unix
+ * milliseconds.
+ */
 export async function recordRollupRun(run: Run, { failed, nowMs }: { failed: boolean; nowMs: number }): Promise<void> {
   if (failed) await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [FAILING_MARK, nowMs]);
   else await run('DELETE FROM service_marks WHERE name = $1', [FAILING_MARK]);

@@ -10,8 +10,9 @@ type Seen = { monitorNo: number; agentNo: number; dueAtMs: number; answer: SeenA
 export type Sealed<Result extends Seen> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
 
 /**
- * Seals what results saw of answers for their way through the queue (D-17), as outcomes of previews: what a server answers
- * belongs to the monitor's owner alone. Bound to its result, so that it opens as no other's. Most results saw nothing.
+ * Seals what results saw of answers for their way through the queue (D-17), as outcomes of previews: what a server
+ * answers belongs to the monitor's owner alone. Bound to its result, so that it opens as no other's. Most results saw
+ * nothing.
  */
 export function sealAnswers<Result extends Seen>({ secrets }: Secrets, results: readonly Result[]): Sealed<Result>[] {
   return results.map((result) => {

@@ -31,8 +31,9 @@ let aheadMs = systemNow() - performance.now();
 let isSettled = true;
 
 /**
- * Makes `Date.now` of this process return the service's time, by a monotonic clock; until PostgreSQL was asked it is the machine's. BullMQ
- * and other packages ask nothing else for the time, so that a clock object that is handed on would not reach them. Entry files call it, before all else.
+ * Makes `Date.now` of this process return the service's time, by a monotonic clock; until PostgreSQL was asked it is
+ * the machine's. BullMQ and other packages ask nothing else for the time, so that a clock object that is handed on
+ * would not reach them. Entry files call it, before all else.
  */
 export function installServiceClock(): void {
   Date.now = () => Math.floor(performance.now() + aheadMs);
@@ -43,7 +44,9 @@ export function isTimeSettled(): boolean {
   return isSettled;
 }
 
-/** What the machine's clock is ahead of the service's time, in milliseconds: OpenSSL judges certificates by that clock. */
+/**
+ * What the machine's clock is ahead of the service's time, in milliseconds: OpenSSL judges certificates by that clock.
+ */
 export function machineAheadMs(): number {
   return systemNow() - performance.now() - aheadMs;
 }
@@ -51,7 +54,10 @@ export function machineAheadMs(): number {
 /** What follows a reading: `settles` is for the processes that also mend what a setting leaves behind. */
 export type KeepOptions = ClockEvents & { settles: boolean };
 
-/** Learns the service's time from PostgreSQL, and keeps it until it is stopped: the process's clock is watched each second, PostgreSQL's asked every two. */
+/**
+ * Learns the service's time from PostgreSQL, and keeps it until it is stopped: the process's clock is watched each
+ * second, PostgreSQL's asked every two.
+ */
 export async function keepServiceClock(database: Pick<Database, 'pool'>, options: KeepOptions): Promise<{ stop: () => Promise<void> }> {
   let known: TimeReading = await begin(database, options);
   isSettled = known.correctionMs === 0;
@@ -89,7 +95,10 @@ function machineAheadOfTimer(): number {
   return systemNow() - performance.now();
 }
 
-/** The first reading: this process has no time of its own yet. Where the marks are of a later time, the clock was set back while no process ran. */
+/**
+ * The first reading: this process has no time of its own yet. Where the marks are of a later time, the clock was set
+ * back while no process ran.
+ */
 async function begin(database: Pick<Database, 'pool'>, options: KeepOptions): Promise<TimeReading> {
   const { reading, atMs } = await readTimed(database);
   const offMs = reading.databaseMs + reading.correctionMs - (atMs + aheadMs);

@@ -25,7 +25,10 @@ export async function listServiceGaps(run: Run, window: { fromMs: number; toMs: 
 /** A gap as it is stored; `endMs` is null while it lasts. */
 export type StoredGap = { no: number; kind: GapKind; startMs: number; endMs: number | null };
 
-/** The gaps that touch the window [fromMs, toMs), newest first, those of overload among them; `before` is the last one of the page before. */
+/**
+ * The gaps that touch the window [fromMs, toMs), newest first, those of overload among them; `before` is the last one
+ * of the page before.
+ */
 export async function pageServiceGaps(
   run: Run,
   query: { fromMs: number; toMs: number; before?: { startMs: number; no: number }; limit: number },

@@ -29,8 +29,8 @@ export async function markDone(database: Database, name: NotedDoing, nowMs: numb
 const FIRST_START = 'first start';
 
 /**
- * Whether the first start of the installation is over, which it is for good whatever becomes of what it made; if not, notes that it has begun. What has a
- * tenant already had its first start before that was noted.
+ * Whether the first start of the installation is over, which it is for good whatever becomes of what it made; if not,
+ * notes that it has begun. What has a tenant already had its first start before that was noted.
  */
 export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const { rows } = await database.pool.query<{ is_over: boolean }>(

@@ -6,9 +6,9 @@ import type { Database } from './database.ts';
 import { inPoolTransaction, runOn, type Run } from './sql.ts';
 
 /**
- * The marks of the service's time: `time` is a moment by PostgreSQL's clock (`at`) and the same in the service's time (`resumed_at`);
- * `time agreed` when some process last found that the two agree with its own; `time set` when the service's time was last set, in that
- * time itself, and what it was just before.
+ * The marks of the service's time: `time` is a moment by PostgreSQL's clock (`at`) and the same in the service's time
+ * (`resumed_at`); `time agreed` when some process last found that the two agree with its own; `time set` when the
+ * service's time was last set, in that time itself, and what it was just before.
  */
 const TIME = { corrected: 'time', agreed: 'time agreed', set: 'time set' } as const;
 
@@ -31,7 +31,10 @@ export async function readTime(database: Pick<Database, 'pool'>): Promise<TimeRe
   return { databaseMs, correctionMs: (serviceAt ?? 0) - (at ?? 0), correctedAtMs: at ?? databaseMs, agreedAtMs: agreedAt ?? 0 };
 }
 
-/** Records that this process agrees with the reading. Not forced to disk: a row that a crash loses is older than the truth. */
+/**
+ * Records that this process agrees with the reading. Not forced to disk: a row that a crash loses is older than the
+ * truth.
+ */
 export async function recordAgreement(database: Pick<Database, 'pool'>, { databaseMs }: TimeReading): Promise<void> {
   await database.pool.query({
     name: 'record-agreed-time',
@@ -42,8 +45,8 @@ export async function recordAgreement(database: Pick<Database, 'pool'>, { databa
 }
 
 /**
- * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did, and records the moment as a gap of the clock.
- * False where another process was quicker, or the clock was set once more.
+ * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did, and records the moment as
+ * a gap of the clock. False where another process was quicker, or the clock was set once more.
  */
 export async function correctTime(database: Pick<Database, 'pool'>, { reading, correctionMs }: { reading: TimeReading; correctionMs: number }): Promise<boolean> {
   return await inPoolTransaction(database, async (run) => {
@@ -64,8 +67,9 @@ export async function correctTime(database: Pick<Database, 'pool'>, { reading, c
 export type TimeSetting = { byMs: number };
 
 /**
- * Sets the service's time to PostgreSQL's clock, in one transaction with what follows for the times that are stored. Set forward, what was left
- * out is a gap of the clock; set back, nothing that is stored may lie ahead. Null where another process was quicker.
+ * Sets the service's time to PostgreSQL's clock, in one transaction with what follows for the times that are stored.
+ * Set forward, what was left out is a gap of the clock; set back, nothing that is stored may lie ahead. Null where
+ * another process was quicker.
  */
 export async function settleTime(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
   return await inPoolTransaction(database, async (run, client) => {
@@ -78,7 +82,10 @@ export async function settleTime(database: Pick<Database, 'pool'>, reading: Time
   });
 }
 
-/** As `settleTime`, where the clock was set back while no process of the service ran: by `agreedAtMs`, its time had been further. */
+/**
+ * As `settleTime`, where the clock was set back while no process of the service ran: by `agreedAtMs`, its time had been
+ * further.
+ */
 export async function settleAfterRest(database: Pick<Database, 'pool'>, reading: TimeReading): Promise<TimeSetting | null> {
   return await inPoolTransaction(database, async (run, client) => {
     const now = await lockTime(run);
@@ -106,12 +113,15 @@ export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** A setting of the time, or a stand-still of ours, may have been a mistake that is soon mended: the shortest that is doubted, in milliseconds. */
+/**
+ * A setting of the time, or a stand-still of ours, may have been a mistake that is soon mended: the shortest that is
+ * doubted, in milliseconds.
+ */
 const DOUBTED_FROM_MS = 3_600_000;
 
 /**
- * True while the service's time is not sure enough for what cannot be taken back: PostgreSQL's clock was set and it is not settled yet, or within the
- * last `doubtMs` the time jumped ahead by more than an hour.
+ * True while the service's time is not sure enough for what cannot be taken back: PostgreSQL's clock was set and it is
+ * not settled yet, or within the last `doubtMs` the time jumped ahead by more than an hour.
  */
 export async function isTimeDoubtful(database: Pick<Database, 'pool'>, { nowMs, doubtMs }: { nowMs: number; doubtMs: number }): Promise<boolean> {
   const [row] = await runOn(database.pool)<{ is_doubtful: boolean }>(
@@ -122,7 +132,10 @@ export async function isTimeDoubtful(database: Pick<Database, 'pool'>, { nowMs, 
   return row?.is_doubtful === true;
 }
 
-/** A clock that was set for one process, whose time went on as it did: the moment alone, once for all processes of a host. */
+/**
+ * A clock that was set for one process, whose time went on as it did: the moment alone, once for all processes of a
+ * host.
+ */
 export async function recordClockStep(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   await inPoolTransaction(database, async (run) => {
     await lockTime(run);

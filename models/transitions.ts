@@ -40,7 +40,10 @@ export async function recordTransitions<Decided extends DecidedTransition>(run: 
   return recorded;
 }
 
-/** The state that the newest event of each of these monitors announced; those that never had one are left out. What our overload made unknown was not announced. */
+/**
+ * The state that the newest event of each of these monitors announced; those that never had one are left out. What our
+ * overload made unknown was not announced.
+ */
 export async function listLastTold(run: Run, monitorIds: readonly string[]): Promise<Map<string, EventState>> {
   if (monitorIds.length === 0) return new Map();
   const rows = await run<{ id: string; state: EventState }>(

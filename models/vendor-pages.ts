@@ -79,7 +79,10 @@ export function createVendorDocumentStore(database: Database): VendorDocumentSto
   };
 }
 
-/** Deletes all but the newest unwatched pages of the tenant that the page at `url` counts for, if any. Those that are being read stay. */
+/**
+ * Deletes all but the newest unwatched pages of the tenant that the page at `url` counts for, if any. Those that are
+ * being read stay.
+ */
 async function deleteOldestUnwatched(database: Database, url: string, nowMs: number): Promise<void> {
   await database.pool.query(
     `DELETE FROM vendor_pages WHERE url IN (
@@ -89,7 +92,10 @@ async function deleteOldestUnwatched(database: Database, url: string, nowMs: num
   );
 }
 
-/** Deletes what nobody has asked for since `beforeMs`, and of unwatched pages what nobody has asked for since `unwatchedBeforeMs`; returns how many rows that were. */
+/**
+ * Deletes what nobody has asked for since `beforeMs`, and of unwatched pages what nobody has asked for since
+ * `unwatchedBeforeMs`; returns how many rows that were.
+ */
 export async function deleteUnusedVendorPages(database: Database, beforeMs: number, unwatchedBeforeMs: number): Promise<number> {
   const { rowCount } = await database.pool.query(
     'DELETE FROM vendor_pages WHERE coalesce(asked_at, claimed_until) < CASE WHEN reader_tenant_id IS NULL THEN $1::bigint ELSE $2::bigint END',

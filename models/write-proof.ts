@@ -8,8 +8,9 @@ const HOLDS_MS = 1000;
 const PATIENCE_MS = 1000;
 
 /**
- * Stores a mark, and beside it what needs new room on the disk; rejects where either cannot be done. A row that is changed takes the room of its
- * older versions: that alone goes on working on a full disk. The room is that of a temporary file, which leaves nothing to be cleaned up.
+ * Stores a mark, and beside it what needs new room on the disk; rejects where either cannot be done. A row that is
+ * changed takes the room of its older versions: that alone goes on working on a full disk. The room is that of a
+ * temporary file, which leaves nothing to be cleaned up.
  */
 export async function storeProof({ pool }: Pick<Database, 'pool'>): Promise<void> {
   // One message without values is one transaction, and its settings are that transaction's.
@@ -22,8 +23,8 @@ export async function storeProof({ pool }: Pick<Database, 'pool'>): Promise<void
 }
 
 /**
- * Makes the check whether PostgreSQL stores what it is given, within a second. It stores one mark a second at the most: callers in between get the
- * last result if it was good, and otherwise wait for the next one.
+ * Makes the check whether PostgreSQL stores what it is given, within a second. It stores one mark a second at the most:
+ * callers in between get the last result if it was good, and otherwise wait for the next one.
  */
 export function createWriteProof(database: Pick<Database, 'pool'>): () => Promise<boolean> {
   let beganAtMs = Number.NEGATIVE_INFINITY;

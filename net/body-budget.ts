@@ -17,7 +17,10 @@ export type BodyCharge = {
 
 export type BodyBudget = { open: (giveUp: () => void) => BodyCharge; heldBytes: () => number };
 
-/** Says that a body was given up because bodies of other exchanges had all the memory, which is no fact about the target. */
+/**
+ * Says that a body was given up because bodies of other exchanges had all the memory, which is no fact about the
+ * target.
+ */
 export class OutOfBodyMemory extends Error {
   constructor() {
     super('There was no memory left for the body of the answer');
@@ -25,8 +28,9 @@ export class OutOfBodyMemory extends Error {
 }
 
 /**
- * Makes a budget of bytes for bodies. Where it is used up, the bodies that have been coming in for longest are given up until there is room: an answer that
- * drips holds its memory until its deadline, an honest one is through in a moment and must not wait for it.
+ * Makes a budget of bytes for bodies. Where it is used up, the bodies that have been coming in for longest are given up
+ * until there is room: an answer that drips holds its memory until its deadline, an honest one is through in a moment
+ * and must not wait for it.
  */
 export function createBodyBudget(mostBytes: number): BodyBudget {
   type Holder = { bytes: number; giveUp: () => void };

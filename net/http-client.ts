@@ -32,7 +32,10 @@ export type HttpRequest = {
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
   /** False: the body is kept as it comes, whatever Content-Encoding says. */
   decodes?: boolean;
-  /** True: the body counts as held until the work ends in which the request was sent (`holdingBodies`), and not only until the answer is there. */
+  /**
+   * True: the body counts as held until the work ends in which the request was sent (`holdingBodies`), and not only
+   * until the answer is there.
+   */
   keepsBody?: boolean;
   /** Keeps connections for later requests; without one, each request has a fresh connection. */
   agent?: Agent;
@@ -56,7 +59,10 @@ export type HttpExchange = Outcome & {
   certificate: Certificate | null;
 };
 
-/** Sends one HTTP/1.1 request. Whatever the other side does is a value; it rejects only when our own machine lacks something (descriptors, ports, memory for bodies). */
+/**
+ * Sends one HTTP/1.1 request. Whatever the other side does is a value; it rejects only when our own machine lacks
+ * something (descriptors, ports, memory for bodies).
+ */
 export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 
 const MAX_HEADER_BYTES = 64 * 1024;

@@ -6,7 +6,10 @@ import { FREE_BODY_BYTES, type BodyCharge } from './body-budget.ts';
 /** The start of a body with its content coding undone; `truncated` when there was more than the limit. */
 export type ResponseBody = { bytes: Buffer; truncated: boolean };
 
-/** How reading a body ends: with the body, with the connection lost before its end, with bytes that are not what Content-Encoding says, or without memory. */
+/**
+ * How reading a body ends: with the body, with the connection lost before its end, with bytes that are not what
+ * Content-Encoding says, or without memory.
+ */
 export type BodyOutcome = ResponseBody | 'lost' | 'undecodable' | 'out_of_memory';
 
 /** The content codings that are undone, as an Accept-Encoding value. */
@@ -30,7 +33,10 @@ const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecod
   ['zstd', () => zlib.createZstdDecompress({ params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })],
 ]);
 
-/** A body on its way: how it ends, which never rejects, what of it has come so far, and what gives it up for want of memory. */
+/**
+ * A body on its way: how it ends, which never rejects, what of it has come so far, and what gives it up for want of
+ * memory.
+ */
 export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer; giveUp: () => void };
 
 /** `charge` counts what the body holds beyond what is free; without one nothing does. */

@@ -5,23 +5,33 @@ import { parseIntoClientConfig } from 'pg-connection-string';
 /** Settings of a session by their names in PostgreSQL. They are ours to choose: no value comes from outside. */
 export type SessionSettings = Readonly<Record<string, string | number>>;
 
-/** Makes connections to the servers of one `DATABASE_URL`: what `pg` calls a client, for pools, for the ORM, and by itself. */
+/**
+ * Makes connections to the servers of one `DATABASE_URL`: what `pg` calls a client, for pools, for the ORM, and by
+ * itself.
+ */
 export type ClientClass = new (config?: ClientConfig) => Client;
 
 type Server = Required<Pick<ClientConfig, 'host' | 'port'>> & Pick<ClientConfig, 'user' | 'password' | 'database' | 'ssl'>;
 
 const DEFAULT_PORT = 5432;
 
-/** Settings that a role must be granted (`GRANT SET ON PARAMETER`) unless it is a superuser; without that the server's own values stay. */
+/**
+ * Settings that a role must be granted (`GRANT SET ON PARAMETER`) unless it is a superuser; without that the server's
+ * own values stay.
+ */
 const GRANTED: ReadonlySet<string> = new Set(['deadlock_timeout']);
 
-/** How long each of several servers has to say whether it is the primary, in milliseconds: below what callers wait for a connection. */
+/**
+ * How long each of several servers has to say whether it is the primary, in milliseconds: below what callers wait for a
+ * connection.
+ */
 const PROBE_TIMEOUT_MS = 2000;
 
 /**
- * Makes the class of connections to a `DATABASE_URL`. Of several hosts (`host1:5432,host2:5432`) it connects to the one that takes writes, and looks
- * for it again once a connection to it fails. Settings are sent by SET after connecting, for PgBouncer refuses most of them as startup parameters.
- * Connecting rejects with PostgreSQL's own error, and where none of several hosts takes writes with one that says why of each.
+ * Makes the class of connections to a `DATABASE_URL`. Of several hosts (`host1:5432,host2:5432`) it connects to the one
+ * that takes writes, and looks for it again once a connection to it fails. Settings are sent by SET after connecting,
+ * for PgBouncer refuses most of them as startup parameters. Connecting rejects with PostgreSQL's own error, and where
+ * none of several hosts takes writes with one that says why of each.
  */
 export function clientClass(databaseUrl: string, settings: SessionSettings = {}): ClientClass {
   const primary = new Primary(listServers(databaseUrl));

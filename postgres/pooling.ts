@@ -4,8 +4,9 @@ import type { ClientClass } from './client.ts';
 const REMEDY = 'give Spotcheck a database of PgBouncer with pool_mode = session, or the address of PostgreSQL itself';
 
 /**
- * Rejects, with the remedy, where `DATABASE_URL` leads through a pooler that hands each transaction to another session of PostgreSQL. LISTEN, locks of a
- * session, its settings and its prepared statements, all of which Spotcheck uses, would be lost there or be somebody else's.
+ * Rejects, with the remedy, where `DATABASE_URL` leads through a pooler that hands each transaction to another session
+ * of PostgreSQL. LISTEN, locks of a session, its settings and its prepared statements, all of which Spotcheck uses,
+ * would be lost there or be somebody else's.
  */
 export async function refuseTransactionPooling(Connection: ClientClass): Promise<void> {
   const [first, second] = [new Connection(), new Connection()];
@@ -14,7 +15,8 @@ export async function refuseTransactionPooling(Connection: ClientClass): Promise
   try {
     await Promise.all(clients.map((client) => client.connect()));
     const before = await sessionOf(first);
-    // Holds whatever session it is given for as long as the transaction lasts, so that the first client must get another one.
+    // Holds whatever session it is given for as long as the transaction lasts, so that the first client must get
+    // another one.
     await second.query('BEGIN');
     const held = await sessionOf(second);
     if (held === before || (await sessionOf(first)) !== before) {

@@ -42,7 +42,9 @@ export function slotOf(key: string): number {
   return crc % SLOTS;
 }
 
-/** Finds the master of a slot by asking all known nodes and believing most: one that was cut off may not know better. */
+/**
+ * Finds the master of a slot by asking all known nodes and believing most: one that was cut off may not know better.
+ */
 export class ClusterNodes {
   readonly access: ClusterAccess;
   readonly #configured: readonly Endpoint[];
@@ -93,8 +95,8 @@ export class ClusterNodes {
 }
 
 /**
- * Makes the class that ioredis connects by: to whichever node holds the slot at that moment. All keys of a queue share one
- * slot, so that a queue needs one node at a time and none of what a client of the whole Cluster keeps in step.
+ * Makes the class that ioredis connects by: to whichever node holds the slot at that moment. All keys of a queue share
+ * one slot, so that a queue needs one node at a time and none of what a client of the whole Cluster keeps in step.
  */
 export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<RedisOptions['Connector']> {
   return class extends AbstractConnector {
@@ -163,8 +165,8 @@ async function askNode(endpoint: Endpoint, { username, password, isSecure }: Clu
 type NodeEntry = [host: string | null, port: number, id: string];
 
 /**
- * Reads ranges of [from, to, master, ...replicas], each node [host, port, id, ...]. A node that does not know its own host
- * has none, and was reached by the one that we asked.
+ * Reads ranges of [from, to, master, ...replicas], each node [host, port, id, ...]. A node that does not know its own
+ * host has none, and was reached by the one that we asked.
  */
 function readSlots(slots: unknown, asked: Endpoint): Pick<Answer, 'ranges' | 'nodes'> {
   const rows = Array.isArray(slots) ? (slots as [number, number, ...NodeEntry[]][]) : [];

@@ -8,11 +8,17 @@ import { COMMAND_TIMEOUT_MS, explainRedisError, redisServers, type RedisRole } f
 export type QueueBackendOptions = {
   /** PostgreSQL that holds the queues when there is no Redis. */
   databaseUrl: string;
-  /** As `REDIS_URL` has it: a server, the nodes of a Cluster with commas between, or sentinels; null means queues in PostgreSQL. */
+  /**
+   * As `REDIS_URL` has it: a server, the nodes of a Cluster with commas between, or sentinels; null means queues in
+   * PostgreSQL.
+   */
   redisUrl: string | null;
   /** First part of every Redis key; default `spotcheck`. PostgreSQL needs none: a database holds one installation. */
   prefix?: string;
-  /** Told of connection errors, of those of a kind once in ten seconds; BullMQ goes on by itself when the backend is back. */
+  /**
+   * Told of connection errors, of those of a kind once in ten seconds; BullMQ goes on by itself when the backend is
+   * back.
+   */
   onError: (error: Error) => void;
   /** Told of each worker on Redis that took no jobs while some waited, and was opened anew. */
   onWorkerReopened?: (queue: string) => void;
@@ -38,7 +44,9 @@ export type JobWorker = { close(): Promise<void> };
 /** The one place that knows where queues live: both backends behave alike behind it. */
 export type QueueBackend = {
   kind: 'postgres' | 'redis';
-  /** A connection for whoever else counts in Redis, which puts all keys behind a tag of their own; null on PostgreSQL. */
+  /**
+   * A connection for whoever else counts in Redis, which puts all keys behind a tag of their own; null on PostgreSQL.
+   */
   readonly redis: Redis | null;
   createQueue<Data>(name: string): Queue<Data>;
   createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker;
@@ -48,13 +56,19 @@ export type QueueBackend = {
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /**
-   * Lets no lock last longer than one that is renewed at `nowMs`: after the time was set back, a killed worker's job would wait for the old one. Redis
-   * measures locks by itself.
+   * Lets no lock last longer than one that is renewed at `nowMs`: after the time was set back, a killed worker's job
+   * would wait for the old one. Redis measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
-  /** How often a producer's connection has come about: a server that was reached anew may have lost the latest of what it was told. Always 0 on PostgreSQL. */
+  /**
+   * How often a producer's connection has come about: a server that was reached anew may have lost the latest of what
+   * it was told. Always 0 on PostgreSQL.
+   */
   countConnections(): number;
-  /** Names of this process's queues that do not answer within a second, or refuse what they are given, as a Redis without room does; empty when none is. */
+  /**
+   * Names of this process's queues that do not answer within a second, or refuse what they are given, as a Redis
+   * without room does; empty when none is.
+   */
   findAway(): Promise<string[]>;
   /** Closes the connections; queues and workers are closed before. */
   close(): Promise<void>;
@@ -76,7 +90,8 @@ const LONGEST_LOCK_MS = 60_000;
 const QUERY_TIMEOUT_MS = 15_000;
 
 /**
- * Sessions of the queue's. Their commits do not wait for the disk: what a crash takes back of a queue is made again from the rows, as if Redis had lost it.
+ * Sessions of the queue's. Their commits do not wait for the disk: what a crash takes back of a queue is made again
+ * from the rows, as if Redis had lost it.
  */
 const SESSION: SessionSettings = { application_name: 'spotcheck queue', search_path: 'bullmq', deadlock_timeout: '50ms', jit: 'off', synchronous_commit: 'off' };
 
@@ -222,7 +237,9 @@ async function hasJob(redis: Redis, queue: string): Promise<boolean> {
   return waiting + due > 0;
 }
 
-/** How long a message is not repeated, in milliseconds: connections break by the dozen, and each tries again and again. */
+/**
+ * How long a message is not repeated, in milliseconds: connections break by the dozen, and each tries again and again.
+ */
 const REPEATED_AFTER_MS = 10_000;
 
 /** Messages remembered at most. */
@@ -288,7 +305,10 @@ async function answersInTime(answer: Promise<unknown>): Promise<boolean> {
   return await Promise.race([answered, new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false).unref())]);
 }
 
-/** The one cast of queues: their class carries the backend in their type, and nothing outside this file depends on which it is. */
+/**
+ * The one cast of queues: their class carries the backend in their type, and nothing outside this file depends on which
+ * it is.
+ */
 function asCommonQueue<Data>(queue: unknown): Queue<Data> {
   return queue as Queue<Data>;
 }

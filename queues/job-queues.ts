@@ -35,11 +35,15 @@ export type JobQueues = {
   applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
   /** Has check workers take looks once they are due, with one job for those of an agent that are due together; an agent without a queue of ours is left out. */
   enqueueLooks(looks: readonly DueLook[], regions: ReadonlyMap<number, string>): Promise<void>;
-  /** Makes every region's schedulers those of the occupied phases, thoroughly where told so or connected anew; returns how many had to be mended. */
+  /**
+   * Makes every region's schedulers those of the occupied phases, thoroughly where told so or connected anew; returns
+   * how many had to be mended.
+   */
   reconcileSchedules(occupied: readonly SchedulePhase[], regions: ReadonlyMap<number, string>, when: { nowMs: number; thorough: boolean }): Promise<number>;
   /**
-   * Takes out of the queues what the time stands in the way of after it was set back: jobs that wait for moments of before, which are made again from
-   * their rows or run at once, and those that are over, whose names the ticks of the same moments need. Schedulers are for `reconcileSchedules`.
+   * Takes out of the queues what the time stands in the way of after it was set back: jobs that wait for moments of
+   * before, which are made again from their rows or run at once, and those that are over, whose names the ticks of the
+   * same moments need. Schedulers are for `reconcileSchedules`.
    */
   forgetTime(regions: ReadonlyMap<number, string>): Promise<void>;
   /** Hands measured results to the evaluator. */
@@ -50,7 +54,10 @@ export type JobQueues = {
   enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void>;
   /** Adds a chore unless one of its kind is still waiting or running. */
   enqueueChore(chore: Chore): Promise<void>;
-  /** Has a vendor target looked up, once for all who ask while the look-up waits or runs; what came of it is stored as the page's, and counts for the tenant. */
+  /**
+   * Has a vendor target looked up, once for all who ask while the look-up waits or runs; what came of it is stored as
+   * the page's, and counts for the tenant.
+   */
   enqueueLookUp(target: string, tenantId: string): Promise<void>;
   /** Has the check process of a region probe a draft once. */
   enqueueTrial(region: string, job: TrialJob): Promise<void>;
@@ -167,7 +174,9 @@ export function openJobQueues(backend: QueueBackend): JobQueues {
   };
 }
 
-/** Does something with every delayed job but those of job schedulers; one that is not delayed any more is left as it is. */
+/**
+ * Does something with every delayed job but those of job schedulers; one that is not delayed any more is left as it is.
+ */
 async function eachDelayed(queue: Queue, act: (job: Job) => Promise<void>): Promise<void> {
   const delayed = await queue.getJobs(['delayed']);
   for (const job of delayed) if (job.repeatJobKey === undefined) await act(job).catch(() => undefined);

@@ -2,7 +2,10 @@ import { Gauge, type Registry } from 'prom-client';
 import { createAwayReading } from './depths.ts';
 import type { JobQueues } from './job-queues.ts';
 
-/** Registers which queues can be reached, and how deep they are by state, read when metrics are asked for; of a queue that is away no depth is known. */
+/**
+ * Registers which queues can be reached, and how deep they are by state, read when metrics are asked for; of a queue
+ * that is away no depth is known.
+ */
 export function registerQueueMetrics(registry: Registry, queues: JobQueues, listRegions: () => Promise<Map<number, string>>): void {
   const findAway = createAwayReading(queues, listRegions);
   registry.registerMetric(

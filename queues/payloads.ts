@@ -55,8 +55,8 @@ export type EvaluateJob = { results: (ResultPayload & { sealedAnswer?: string })
 export type DeliverJob = { channelIds: string[]; dueAtMs: number; deliveryIds: string[] };
 
 /**
- * Something that somebody who writes a monitor wants to know now: what stands at this vendor target (an id or a page's URL). What is stored of it
- * counts for the tenant; a web process of an older release names none.
+ * Something that somebody who writes a monitor wants to know now: what stands at this vendor target (an id or a page's
+ * URL). What is stored of it counts for the tenant; a web process of an older release names none.
  */
 export type LookUpJob = { target: string; tenantId?: string };
 

@@ -93,8 +93,8 @@ const SENTINEL_URL =
   /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<username>[^:@]*)(?::(?<password>[^@]*))?@)?(?<hosts>[^/?]+)\/?(?<db>\d*)\?(?<query>.*)$/;
 
 /**
- * Reads `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them. Null
- * where the address is none of sentinels.
+ * Reads `redis+sentinel://user:password@host:port,host:port/0?name=mymaster`; `rediss+sentinel` is TLS to all of them.
+ * Null where the address is none of sentinels.
  */
 function sentinelOptions(redisUrl: string): RedisOptions | null {
   const parts = SENTINEL_URL.exec(redisUrl)?.groups ?? {};
@@ -140,8 +140,8 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
 }
 
 /**
- * Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a stretch, or
- * commands whose callers have gone would pile up.
+ * Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a
+ * stretch, or commands whose callers have gone would pile up.
  */
 function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number }): (error: Error) => false | 1 | 2 {
   let [beganAtMs, lastAtMs] = [0, 0];

@@ -13,7 +13,10 @@ export const EARLY_MS = 300;
 /** A scheduler whose next tick is overdue by more than this has lost its job, in milliseconds beyond its interval. */
 const OVERDUE_MS = 60_000;
 
-/** A scheduler whose next tick lies further ahead than this and its interval, in milliseconds, stands in the time of a clock that was set back. */
+/**
+ * A scheduler whose next tick lies further ahead than this and its interval, in milliseconds, stands in the time of a
+ * clock that was set back.
+ */
 const AHEAD_MS = 1000;
 
 /** Job schedulers read in one round. */
@@ -40,9 +43,9 @@ export function phaseBeginsAt(jobId: string): number {
 }
 
 /**
- * Makes a queue's job schedulers exactly those of the occupied phases: adds the missing ones and those that lost their job, removes the
- * others; one of a time that was set back is made anew, for BullMQ would go on from there. Returns how many it had to mend. Reads the schedulers
- * themselves only where `thorough` or where their number is wrong.
+ * Makes a queue's job schedulers exactly those of the occupied phases: adds the missing ones and those that lost their
+ * job, removes the others; one of a time that was set back is made anew, for BullMQ would go on from there. Returns how
+ * many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is wrong.
  */
 export async function reconcileQueue(
   queue: Queue<RegionJob>,

@@ -5,7 +5,10 @@ import { Redis } from 'ioredis';
 import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
 import { startRedis, type RedisServer, type TlsFiles } from './redis-server.ts';
 
-/** A Redis Cluster for tests and chaos runs. Nodes are named by their place, masters first; roles change with promotions. */
+/**
+ * A Redis Cluster for tests and chaos runs. Nodes are named by their place, masters first; roles change with
+ * promotions.
+ */
 export type RedisCluster = {
   urls: readonly string[];
   /** Places of the nodes that are masters and hold slots at the moment, as the living nodes see it. */
@@ -36,7 +39,9 @@ const AGREED_WITHIN_MS = 60_000;
 
 type Node = { place: number; port: number; id: string; server: RedisServer | null; client: Redis };
 
-/** Starts the nodes, each with its files in the folder, and has them agree; null where redis-server is not installed. */
+/**
+ * Starts the nodes, each with its files in the folder, and has them agree; null where redis-server is not installed.
+ */
 export async function startRedisCluster(folder: string, { masters, replicas, nodeTimeoutMs = 15_000, tls }: ClusterSize): Promise<RedisCluster | null> {
   const nodes: Node[] = [];
   const run = async (port: number, busPort: number) => {
@@ -144,7 +149,10 @@ async function agree(nodes: readonly Node[], { masters, busPorts }: { masters: n
 
 type SeenNode = { id: string; isMaster: boolean; isFailed: boolean; masterId: string; ranges: [number, number][] };
 
-/** Reads the lines of CLUSTER NODES: id, address, flags, master, pings, epoch, link, slots; those on their way are in brackets. */
+/**
+ * Reads the lines of CLUSTER NODES: id, address, flags, master, pings, epoch, link, slots; those on their way are in
+ * brackets.
+ */
 function parseNodes(text: string): SeenNode[] {
   return text.trim().split('\n').map((line) => {
     const [id = '', , flags = '', masterId = '', , , , , ...slots] = line.split(' ');

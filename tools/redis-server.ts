@@ -5,15 +5,18 @@ import { findFreePort } from '../cli/embedded-postgres/free-port.ts';
 
 export type RedisServer = { url: string; port: number; pid: number; stop: (signal?: NodeJS.Signals) => Promise<void> };
 
-/** What a server is besides a plain one: more of its arguments, the folder for its files, and the line that says that it works. */
+/**
+ * What a server is besides a plain one: more of its arguments, the folder for its files, and the line that says that it
+ * works.
+ */
 export type RedisKind = { port?: number; args?: readonly string[]; folder?: string; isSentinel?: boolean; tls?: TlsFiles };
 
 /** A certificate, its key and the authority of both, as files; the server then speaks nothing but TLS. */
 export type TlsFiles = { cert: string; key: string; ca: string };
 
 /**
- * Starts a Redis that keeps no data on disk, for tests, on a free port unless given one; null where redis-server is not installed. It is of the
- * starter's process group, and goes with it.
+ * Starts a Redis that keeps no data on disk, for tests, on a free port unless given one; null where redis-server is not
+ * installed. It is of the starter's process group, and goes with it.
  */
 export async function startRedis({ port: givenPort, args = [], folder = '/', isSentinel = false, tls }: RedisKind = {}): Promise<RedisServer | null> {
   const port = givenPort ?? (await findFreePort());

@@ -109,7 +109,10 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
 /** A scrape waits no longer for PostgreSQL, in milliseconds: what was known last grows meanwhile. */
 const LAG_WAIT_MS = 1000;
 
-/** The gauge of how far roll-ups are behind, which grows between runs, while they fail, and where there is none at all. `learn` sets a known moment. */
+/**
+ * The gauge of how far roll-ups are behind, which grows between runs, while they fail, and where there is none at all.
+ * `learn` sets a known moment.
+ */
 function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (sinceMs: number) => void } {
   let sinceMs: number | null = null;
   const gauge = new Gauge({

@@ -63,7 +63,10 @@ export async function recordChanges(
   return { transitions: recorded.map(transitionOf), deliveries: [...toWebhooks, ...toChats].map(firstAttempt) };
 }
 
-/** The state that channels were last notified of, or would have been: where our overload made it unknown, the one before. */
+/**
+ * The state that channels were last notified of, or would have been: where our overload made it unknown, the one
+ * before.
+ */
 function notifiedState(monitor: EvaluatedMonitor, change: Change | undefined): MonitorState {
   return monitor.uncheckedFrom ?? change?.from ?? monitor.state;
 }

@@ -84,7 +84,10 @@ function withWait({ waitMs, ...timing }: Record<string, unknown>): Record<string
   return { ...timing, firstByteMs: timing['firstByteMs'] ?? waitMs };
 }
 
-/** The longest time of a check that is believed, in milliseconds: beyond its deadline what a busy machine may be late by, and no more. */
+/**
+ * The longest time of a check that is believed, in milliseconds: beyond its deadline what a busy machine may be late
+ * by, and no more.
+ */
 function mostMsOf({ timeoutMs }: ReportedMonitor): number {
   return 2 * timeoutMs + 1000;
 }

@@ -16,8 +16,9 @@ export type AssignedReport = { report: Report; monitor: ReportedMonitor };
 export type ResultLimits = (agentNo: number, reports: readonly AssignedReport[], nowMs: number) => Promise<AssignedReport[]>;
 
 /**
- * Makes the limit of results for each monitor, source and window of due time (core/agent/result-limit.ts). What is stored counts, and what this process took lately;
- * processes that take results of one source at the same moment do not know of each other's until they are stored.
+ * Makes the limit of results for each monitor, source and window of due time (core/agent/result-limit.ts). What is
+ * stored counts, and what this process took lately; processes that take results of one source at the same moment do not
+ * know of each other's until they are stored.
  */
 export function createResultLimits(database: ApiDependencies['database']): ResultLimits {
   const memory = createMemory();

@@ -9,8 +9,9 @@ export const getHealth: RequestHandler = (_request, response) => {
 };
 
 /**
- * `GET /readyz`: database and all queues take what they are given, otherwise 503 and which of them does not; 503 from the moment on that the process is to stop,
- * too. `clock` is there while the service goes by its own time because PostgreSQL's clock was set: everything works, and an operator should look.
+ * `GET /readyz`: database and all queues take what they are given, otherwise 503 and which of them does not; 503 from
+ * the moment on that the process is to stop, too. `clock` is there while the service goes by its own time because
+ * PostgreSQL's clock was set: everything works, and an operator should look.
  */
 export function getReadinessHandler({ database, findAwayQueues, stopping }: ApiDependencies): RequestHandler {
   const isStoring = createWriteProof(database);

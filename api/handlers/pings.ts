@@ -23,7 +23,8 @@ const EXIT_STATUS = /^\d{1,3}$/;
 /** `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed; needs no queue and no API token. */
 export function pingHandler({ database, now, metrics, unstoredPings }: ApiDependencies): RequestHandler {
   const store = createPingBatches((pings) => takePings(database, pings, now()));
-  // What is refused before it is stored is not lost: a flood of unknown tokens must not keep anybody's deadlines from passing.
+  // What is refused before it is stored is not lost: a flood of unknown tokens must not keep anybody's deadlines from
+  // passing.
   const take = createPingTokens((ping) => unstoredPings.follow(store(ping)), () => performance.now());
   const count = new Counter({ name: 'spotcheck_pings_total', help: 'Pings of heartbeats by kind and outcome', labelNames: ['kind', 'outcome'], registers: [metrics] });
   return async (request, response) => {

@@ -14,7 +14,10 @@ export type RateLimitStore = { kind: 'postgres'; pool: Database['pool'] } | { ki
 
 const WINDOW_SECONDS = 60;
 
-/** Anonymous requests are counted per address, IPv6 per /64: enough for a whole office behind one, too few for guessing tokens. */
+/**
+ * Anonymous requests are counted per address, IPv6 per /64: enough for a whole office behind one, too few for guessing
+ * tokens.
+ */
 const ANONYMOUS_LIMIT = 600;
 
 /** A person's requests, on any plan: one page of the console is a dozen of them. */
@@ -36,7 +39,10 @@ function countOfCaller(caller: Caller): Count {
   return { key: `token:${caller.tokenId}`, limit: PLAN_LIMITS[caller.plan].requestsPerMinute };
 }
 
-/** Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its network. */
+/**
+ * Counts each request for whom `countOf` says, with one of the `limits`; null = nobody known, so that it counts for its
+ * network.
+ */
 export function limitRequests(store: RateLimitStore, { limits, countOf }: { limits: readonly number[]; countOf: (context: RequestContext) => Count | null }): RequestHandler {
   const limiters = new Map([...new Set([ANONYMOUS_LIMIT, ...limits])].map((limit) => [limit, limiterOf(store, limit)]));
   return async (_request, response, next) => {

@@ -12,8 +12,9 @@ import { rememberPlaces } from './places.ts';
 const USER_AGENT_LENGTH = 255;
 
 /**
- * Begins a session of a person whose proofs were given, ends the one that the request came with, and gives the browser the new one's cookie, and one by which it is known again. Null, and nothing
- * is given, where the person has gone meanwhile or has another password or second factor.
+ * Begins a session of a person whose proofs were given, ends the one that the request came with, and gives the browser
+ * the new one's cookie, and one by which it is known again. Null, and nothing is given, where the person has gone
+ * meanwhile or has another password or second factor.
  */
 export async function beginSession({ database, now, makeId, config }: ApiDependencies, { request, response }: Exchange, user: User): Promise<SessionCaller | null> {
   const secret = generateSessionSecret();

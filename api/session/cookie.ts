@@ -23,8 +23,8 @@ export function browserCookie(publicUrl: string): SecretCookie {
 }
 
 /**
- * Makes a cookie of an installation. By https its name begins with `__Host-`: browsers take such a one only from that very host, over TLS, for all
- * of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one.
+ * Makes a cookie of an installation. By https its name begins with `__Host-`: browsers take such a one only from that
+ * very host, over TLS, for all of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one.
  */
 export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds: number): SecretCookie {
   const isSecure = publicUrl.startsWith('https:');

@@ -26,7 +26,8 @@ export type Attempt = {
 
 /**
  * Counts wrong passwords and codes of every way to sign in, over all processes. An attempt is counted before it is
- * verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for what has none.
+ * verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for what has
+ * none.
  */
 export type Throttle = { begin: (account: string, exchange: Exchange) => Promise<Attempt> };
 

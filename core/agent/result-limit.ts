@@ -1,8 +1,14 @@
-/** Results are counted by windows of due time as long as the interval, within these bounds, in milliseconds: so an edit of the interval is forgotten soon. */
+/**
+ * Results are counted by windows of due time as long as the interval, within these bounds, in milliseconds: so an edit
+ * of the interval is forgotten soon.
+ */
 const SHORTEST_MS = 60_000;
 const LONGEST_MS = 3_600_000;
 
-/** Only what was due this recently can come from a requested check or an edit, in milliseconds: an agent learns of these at its check-in. */
+/**
+ * Only what was due this recently can come from a requested check or an edit, in milliseconds: an agent learns of these
+ * at its check-in.
+ */
 const RECENT_MS = 600_000;
 
 /** A check can be requested six times a minute; a few more follow edits and restarts of the agent. */
@@ -26,8 +32,8 @@ export function dueWindowOf(dueAtMs: number, { intervalSeconds }: CheckPace): Du
 }
 
 /**
- * Limits the results of one source in a window: for each tick that can lie in it as many as make the source bad, which is a tick and its rechecks
- * (D-47), and in recent windows what can be requested besides.
+ * Limits the results of one source in a window: for each tick that can lie in it as many as make the source bad, which
+ * is a tick and its rechecks (D-47), and in recent windows what can be requested besides.
  */
 export function mostResultsIn({ fromMs, toMs }: DueWindow, { intervalSeconds, downAfterFailures }: CheckPace, nowMs: number): number {
   const ticks = Math.ceil((toMs - fromMs) / (intervalSeconds * 1000)) + 1;

@@ -46,8 +46,8 @@ export type WorkCheckSpec = {
   request?: { headers?: Record<string, string>; secretHeaderNames?: string[]; auth?: { type: 'bearer' | 'basic' }; body?: string; bodySecret?: boolean; contentType?: string };
   assertions?: Assertion[];
   /**
-   * Escapes of a `utf8` payload are resolved already: it is sent as it stands here. Bytes that are no text come as `hex`.
-   * Beside `hex`, also that of a sealed payload, `expect` with `contains` is hex.
+   * Escapes of a `utf8` payload are resolved already: it is sent as it stands here. Bytes that are no text come as
+   * `hex`. Beside `hex`, also that of a sealed payload, `expect` with `contains` is hex.
    */
   transport?: { payload?: string; payloadEncoding?: 'utf8' | 'hex'; expect?: string; expectMode?: 'contains' | 'regex'; payloadSecret?: boolean };
   ping?: { count?: number; lossDegradedPct?: number; rttDegradedMs?: number };

@@ -24,7 +24,10 @@ export function workSecretsOf({ payload, ...secrets }: MonitorSecrets, transport
   return resolved === null ? null : { ...secrets, ...resolved };
 }
 
-/** An item whose secrets go along: what is expected of an answer is in the form that goes with the sealed payload's encoding (D-65). */
+/**
+ * An item whose secrets go along: what is expected of an answer is in the form that goes with the sealed payload's
+ * encoding (D-65).
+ */
 export function besideSecrets(item: WorkItem, { payloadEncoding }: WorkSecrets, stored: TransportSpec | undefined): WorkItem {
   const { transport } = item.checkSpec;
   if (transport === undefined || stored === undefined || payloadEncoding === undefined) return item;
@@ -62,7 +65,10 @@ function httpSpec({ checkSpec: { request, assertions = [] }, bodyMatch }: Assign
   return { ...(request && { request }), ...(all.length > 0 && { assertions: all }) };
 }
 
-/** Of a secret payload not even the encoding is said here: it goes with the payload, and `besideSecrets` brings what is expected in line with it. */
+/**
+ * Of a secret payload not even the encoding is said here: it goes with the payload, and `besideSecrets` brings what is
+ * expected in line with it.
+ */
 function transportSpec({ checkSpec: { transport } }: AssignedMonitor['settings']): WorkCheckSpec | null {
   if (transport === undefined) return {};
   const { payload, payloadEncoding = 'utf8', ...rest } = transport;

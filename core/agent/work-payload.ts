@@ -25,7 +25,10 @@ export function expectationBeside<Spec extends AnswerExpectation>(spec: Spec, se
   return { ...spec, expect: hexOf(new TextEncoder().encode(expect)) };
 }
 
-/** The payload of a work item as monitors have it: text with its backslashes escaped, so that nothing is resolved twice, or hex. */
+/**
+ * The payload of a work item as monitors have it: text with its backslashes escaped, so that nothing is resolved twice,
+ * or hex.
+ */
 export function storedPayload({ payload, payloadEncoding }: WorkPayload): string {
   return payloadEncoding === 'hex' ? payload : payload.replaceAll('\\', String.raw`\\`);
 }

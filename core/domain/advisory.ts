@@ -6,7 +6,10 @@ export type AdvisorySubject = 'domain' | 'certificate';
 /** Days left at which is said what the monitor's own threshold has said once (D-27). */
 const FURTHER_THRESHOLDS = [14, 7, 3, 1] as const;
 
-/** The highest threshold that an advisory is recorded under: what its column holds. A longer warning is the monitor's own all the same. */
+/**
+ * The highest threshold that an advisory is recorded under: what its column holds. A longer warning is the monitor's
+ * own all the same.
+ */
 const MAX_THRESHOLD = 32_767;
 
 /**

@@ -6,7 +6,10 @@ export type PingMarks = { rowsUsedUpMs: number | null; bytesUsedUpMs: number | n
 /** What may be kept of a ping: a row, and its whole body; and the marks after it. */
 export type PingRoom = { hasRow: boolean; hasBody: boolean; marks: PingMarks };
 
-/** Rows at once. After those there are four for each interval, which is twice a start and an end, but at least one a minute and at most two a second. */
+/**
+ * Rows at once. After those there are four for each interval, which is twice a start and an end, but at least one a
+ * minute and at most two a second.
+ */
 const BURST_ROWS = 60;
 const ROWS_PER_INTERVAL = 4;
 const LONGEST_MS = 60_000;

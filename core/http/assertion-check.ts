@@ -68,7 +68,10 @@ function readJsonText({ path = '$' }: Assertion, { answer, readJson }: AssertedA
   return value === undefined || isDeeplyNested(value) ? null : jsonValueText(value);
 }
 
-/** Bodies up to this many characters are read once more for any number; longer ones only for what a double may have changed. */
+/**
+ * Bodies up to this many characters are read once more for any number; longer ones only for what a double may have
+ * changed.
+ */
 const SHORT_BODY = 65_536;
 
 /** A double has 15 decimal digits at least. */

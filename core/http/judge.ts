@@ -11,7 +11,10 @@ import { quote } from '../quoted.ts';
 import { containsText } from '../text-search.ts';
 import type { Cause, Judgement } from '../verdict.ts';
 
-/** What the verdict on an http answer depends on. Where the answer `isShown`, all conditions are judged, also after one that failed. */
+/**
+ * What the verdict on an http answer depends on. Where the answer `isShown`, all conditions are judged, also after one
+ * that failed.
+ */
 export type HttpExpectation = Pick<CheckTarget, 'expectedStatus' | 'bodyMatch' | 'checkSpec' | 'isShown'>;
 
 type HttpCheck = { target: HttpExpectation; observation: HttpObservation; search: PatternSearch };
@@ -27,7 +30,9 @@ export function expectsStatus({ expectedStatus }: Pick<HttpExpectation, 'expecte
   return expected.ok && matchesStatus(expected.value, status);
 }
 
-/** The conditions of a check beside its status: `body_match` in the form of an assertion, then the assertions as listed. */
+/**
+ * The conditions of a check beside its status: `body_match` in the form of an assertion, then the assertions as listed.
+ */
 export function conditionsOf({ bodyMatch, checkSpec }: Pick<HttpExpectation, 'bodyMatch' | 'checkSpec'>): Assertion[] {
   const match: Assertion[] = bodyMatch ? [{ source: 'text_body', op: 'contains', value: bodyMatch }] : [];
   return [...match, ...(checkSpec.assertions ?? [])];

@@ -32,7 +32,10 @@ export function readMonitorPatch(body: unknown, { current, context }: { current:
   return conclude(completeMonitor(current, { input: withoutSame(input.value, current), context }, problems), problems);
 }
 
-/** Leaves out times that are sent back as they are stored: only a change is held against the plan and the rules for both. */
+/**
+ * Leaves out times that are sent back as they are stored: only a change is held against the plan and the rules for
+ * both.
+ */
 function withoutSame(input: MonitorInput, { settings }: MonitorDraft): MonitorInput {
   const { interval_seconds: intervalSeconds, timeout_ms: timeoutMs, ...rest } = input;
   return {

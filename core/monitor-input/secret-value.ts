@@ -17,8 +17,8 @@ export type SecretValue = {
 };
 
 /**
- * Returns the secret to store: the one that was sent, or else the stored one, so that a read can be sent back; undefined
- * for a plain value, and after a problem.
+ * Returns the secret to store: the one that was sent, or else the stored one, so that a read can be sent back;
+ * undefined for a plain value, and after a problem.
  */
 export function keepOrReplace({ field, keys, value, isSecret, preserves, stored }: SecretValue, problems: Problem[]): string | undefined {
   const complain = (key: string, rest: string): undefined => {

@@ -22,7 +22,10 @@ export function isExpectedAnswer(expectation: AnswerExpectation, { text, bytes }
   return expectedBytes === null ? containsText(text, expect) : containsText(bytes, expectedBytes);
 }
 
-/** The bytes that an answer must contain, as Latin-1; null where text or a pattern is expected, as in digits that are no hex. */
+/**
+ * The bytes that an answer must contain, as Latin-1; null where text or a pattern is expected, as in digits that are no
+ * hex.
+ */
 export function readExpectedBytes({ expect, expectMode, payloadEncoding }: AnswerExpectation): string | null {
   if (!expect || expectMode === 'regex' || payloadEncoding !== 'hex') return null;
   const read = decodePayload(expect, 'hex');

@@ -9,8 +9,8 @@ type Measured = {
 };
 
 /**
- * The first reply, as UTF-8 text, in which bytes that are none are U+FFFD, and byte by byte as Latin-1. The latency is the
- * time from the datagram to the reply in milliseconds, without the lookup.
+ * The first reply, as UTF-8 text, in which bytes that are none are U+FFFD, and byte by byte as Latin-1. The latency is
+ * the time from the datagram to the reply in milliseconds, without the lookup.
  */
 export type UdpReplied = Measured & { outcome: 'replied'; latencyMs: number; reply: string; replyBytes: string };
 

@@ -50,8 +50,9 @@ export type VendorReading =
 export type VendorDocumentStore = {
   find(url: string): Promise<VendorDocumentRecord | null>;
   /**
-   * Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since `askedBeforeMs`. A page that a
-   * `tenantId` reads for a request of the API counts for that tenant, until a check reads it.
+   * Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since
+   * `askedBeforeMs`. A page that a `tenantId` reads for a request of the API counts for that tenant, until a check
+   * reads it.
    */
   claim(url: string, claim: { nowMs: number; untilMs: number; askedBeforeMs: number; tenantId?: string | undefined }): Promise<boolean>;
   /** Stores the outcome of an attempt and ends the claim. */
@@ -61,7 +62,10 @@ export type VendorDocumentStore = {
 /** Pages of the catalogue are watched by many; one that a customer found may be the customer's own. */
 const CATALOGUE_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
-/** What is kept of a page that a customer names is less: anybody may have made it. 400 components, which is many, take 40 kB. */
+/**
+ * What is kept of a page that a customer names is less: anybody may have made it. 400 components, which is many, take
+ * 40 kB.
+ */
 const CATALOGUE_SIZE = { maxKeptBytes: 512 * 1024 };
 const OTHER_SIZE = { maxKeptBytes: 128 * 1024 };
 

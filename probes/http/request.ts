@@ -1,7 +1,10 @@
 import type { CheckTarget } from '../../core/monitor.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 
-/** A header as it is sent; a secret one is for the target's own host and its subdomains, and its port, only (D-21, D-69). */
+/**
+ * A header as it is sent; a secret one is for the target's own host and its subdomains, and its port, only (D-21,
+ * D-69).
+ */
 export type RequestHeader = { name: string; value: string; isSecret: boolean };
 
 /** One request on the way to the final answer. Headers are keyed by lower-case name, so that each is sent once. */

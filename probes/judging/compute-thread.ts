@@ -14,7 +14,9 @@ type Job<Task, Result> = {
   reject: (error: Error) => void;
 };
 
-/** Tasks that the thread has at a time: on a busy machine each answer waits for this process, and the thread should not. */
+/**
+ * Tasks that the thread has at a time: on a busy machine each answer waits for this process, and the thread should not.
+ */
 const WITH_THREAD = 4;
 
 /**
@@ -58,7 +60,10 @@ export class ComputeThread<Task, Result> {
     this.#entry = entry;
   }
 
-  /** What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is lost with it. */
+  /**
+   * What the thread makes of a task; null where its turn did not come. Rejects where the task throws, or the thread is
+   * lost with it.
+   */
   run(task: Task, demand: Demand): Promise<Computed<Result> | null> {
     return new Promise((resolve, reject) => {
       this.#queue({ task, demand, resolve, reject });

@@ -6,7 +6,10 @@ import type { FetchDocument } from './fetch-document.ts';
 
 export type DocumentReaderOptions = { store: VendorDocumentStore; fetchDocument: FetchDocument; parseDocument: DocumentParser; now: () => number };
 
-/** Brings a document up to date where it is due, and returns what is known of it then. Read for a request of the tenant's, it is not cached in this process. */
+/**
+ * Brings a document up to date where it is due, and returns what is known of it then. Read for a request of the
+ * tenant's, it is not cached in this process.
+ */
 export type ReadDocument = (document: VendorDocument, tenantId?: string) => Promise<VendorDocumentRecord>;
 
 /** A claim outlasts the fetch's deadline: another process takes over only from one that died. In milliseconds. */
@@ -43,7 +46,10 @@ export function createDocumentReader(options: DocumentReaderOptions): ReadDocume
 
 export type DocumentMemory = { get: (url: string) => VendorDocumentRecord | undefined; set: (record: VendorDocumentRecord) => void; bytes: () => number };
 
-/** Makes a memory of documents that forgets what was stored longest ago once there are too many, or too many bytes of them. */
+/**
+ * Makes a memory of documents that forgets what was stored longest ago once there are too many, or too many bytes of
+ * them.
+ */
 export function createDocumentMemory({ most, mostBytes }: { most: number; mostBytes: number }): DocumentMemory {
   const kept = new Map<string, { record: VendorDocumentRecord; bytes: number }>();
   let total = 0;

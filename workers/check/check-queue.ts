@@ -45,7 +45,10 @@ const CERTIFICATES_WAIT_MS = 5000;
 /** Completed ticks of a region that stay on the board. */
 const KEEP_COMPLETED = 500;
 
-/** `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never. `probesAtOnce` is how many run at a time. */
+/**
+ * `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never.
+ * `probesAtOnce` is how many run at a time.
+ */
 export type CheckWork = { region: string; probe: Probe; selfCheckHosts?: readonly HostPort[] | undefined; probesAtOnce?: number | undefined };
 
 /** Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish. */

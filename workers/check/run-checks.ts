@@ -36,7 +36,10 @@ export type CheckerDependencies = {
   onCheck: (completed: CompletedCheck) => void;
   /** Told of a probe that crashed: our bug, and no vote. */
   onCrash: (check: DueCheck, error: unknown) => void;
-  /** Called, as soon as that is known, where a tick of an agent was left out or comes when the next one is due: its checks may not be counted as dropped for long. */
+  /**
+   * Called, as soon as that is known, where a tick of an agent was left out or comes when the next one is due: its
+   * checks may not be counted as dropped for long.
+   */
   onBehind?: (agentNo: number) => void;
 };
 

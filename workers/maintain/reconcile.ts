@@ -18,16 +18,20 @@ const THOROUGH_EVERY_MS = 300_000;
 /** A look that nobody took for so long, in milliseconds, is told again. */
 const FORGOTTEN_AFTER_MS = 5000;
 
-/** Processes learn within this, in milliseconds, that the service's time was set back: what they wrote meanwhile lies further ahead. */
+/**
+ * Processes learn within this, in milliseconds, that the service's time was set back: what they wrote meanwhile lies
+ * further ahead.
+ */
 const LEARNED_WITHIN_MS = 2000;
 
 /** How often reconcile runs: what makes one round in many a thorough one. */
 const ROUND_MS = 10_000;
 
 /**
- * Makes the queue say again what the database says: job schedulers of every occupied phase, jobs of channels whose deliveries are overdue,
- * looks that were not taken, sources of monitors that were made before there was an agent. For a while after the service's time was set back it
- * also takes away what was written of the time before. One process at a time.
+ * Makes the queue say again what the database says: job schedulers of every occupied phase, jobs of channels whose
+ * deliveries are overdue, looks that were not taken, sources of monitors that were made before there was an agent. For
+ * a while after the service's time was set back it also takes away what was written of the time before. One process at
+ * a time.
  */
 export async function reconcile({ database, queues, metrics, now, log }: Runtime): Promise<{ schedules: number; deliveries: number }> {
   const mended = await withAdvisoryLock(database, 'reconcile', async () => {

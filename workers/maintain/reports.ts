@@ -46,7 +46,10 @@ export async function makeReports(runtime: Runtime, { signal }: ReportsOptions =
   return (await withAdvisoryLock(database, 'reports', () => makeAll(runtime, tenants, round))) ?? { reports: 0, isUnfinished: false };
 }
 
-/** Whether a stand-still of ours that has just ended is on record, which a report would lack for ever, and PostgreSQL's clock, by which a period may seem to have ended, is not in doubt. */
+/**
+ * Whether a stand-still of ours that has just ended is on record, which a report would lack for ever, and PostgreSQL's
+ * clock, by which a period may seem to have ended, is not in doubt.
+ */
 async function isWatched({ database, now }: Runtime): Promise<boolean> {
   const sweptAtMs = await findLastSweep(runOn(database.pool));
   if (sweptAtMs === null || now() - sweptAtMs > MAX_STANDSTILL_MS) return false;

@@ -30,7 +30,10 @@ const KEEP_UNWATCHED_MS = 3_600_000;
 /** Pings of deleted heartbeats that go at a time. */
 const MOST_PINGS = 500_000;
 
-/** After a jump of the time nothing is deleted for so long, in milliseconds: a clock that was set a year ahead is set back by then. */
+/**
+ * After a jump of the time nothing is deleted for so long, in milliseconds: a clock that was set a year ahead is set
+ * back by then.
+ */
 export const DOUBT_MS = 86_400_000;
 
 /** How many rows of each kind were deleted. */

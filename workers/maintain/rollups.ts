@@ -18,8 +18,9 @@ type Round = { runtime: Runtime; mayGoOn: () => boolean };
 type Made = { hours: number; late: number };
 
 /**
- * Rolls up the hours that are over, oldest first, and makes those again that results came late for. After days away it works through them hour
- * by hour, for a while in each run. Sources that cannot be rolled up are set aside, and neither of the two parts waits for the other to succeed.
+ * Rolls up the hours that are over, oldest first, and makes those again that results came late for. After days away it
+ * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside, and neither
+ * of the two parts waits for the other to succeed.
  */
 export async function rollUp(runtime: Runtime, { signal, budgetMs = BUDGET_MS }: { signal?: AbortSignal; budgetMs?: number } = {}): Promise<Made> {
   const { database, now, log, metrics } = runtime;

@@ -25,9 +25,10 @@ const PAGE = 5000;
 const CHUNK = 200;
 
 /**
- * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown is said only where we
- * have been watching for as long as the silence lasts, and nothing waits that may end it: after a stand-still of ours every source is silent. Where
- * a silent location had more checks than it could run, unknown is said without an alert, as a service gap of ours.
+ * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown
+ * is said only where we have been watching for as long as the silence lasts, and nothing waits that may end it: after a
+ * stand-still of ours every source is silent. Where a silent location had more checks than it could run, unknown is
+ * said without an alert, as a service gap of ours.
  */
 export async function sweep(runtime: Runtime): Promise<{ doubtful: number; transitions: number }> {
   const { database } = runtime;
@@ -123,7 +124,9 @@ function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }
   return change === null ? [] : [change];
 }
 
-/** The names of the monitor's locations that reported nothing lately because they had more checks than they could run. */
+/**
+ * The names of the monitor's locations that reported nothing lately because they had more checks than they could run.
+ */
 function listOverloaded(monitor: EvaluatedMonitor, nowMs: number): string[] {
   const freshSinceMs = nowMs - freshnessMs(monitor.intervalSeconds);
   return monitor.sources.filter((source) => source.behindAtMs !== null && source.behindAtMs >= freshSinceMs && !isRecent(source, monitor, nowMs)).map(({ name }) => name);

@@ -23,7 +23,8 @@ export function startClock({ queues, log, clockListeners }: Runtime): RunningPro
   for (const chore of CHORES) void enqueue(chore);
   const arrange = () => CHORES.map((chore) => schedule(TIMETABLE[chore], () => enqueue(chore), { timezone: 'Etc/UTC' }));
   let tasks = arrange();
-  // Cron goes by the machine's clock and waits for the next moment that it knew of: with one that was set back, for as long as that.
+  // Cron goes by the machine's clock and waits for the next moment that it knew of: with one that was set back, for as
+  // long as that.
   const arrangeAnew = () => {
     for (const task of tasks) void task.destroy();
     tasks = arrange();

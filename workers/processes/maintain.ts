@@ -51,7 +51,8 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
     // Told above: a failed chore throws after it was logged.
     { concurrency: CHORES_AT_ONCE, lockDurationMs: LOCK_MS, onFailed: () => undefined },
   );
-  // The process that set the service's time mends at once what that leaves behind, and again once every process knows of it.
+  // The process that set the service's time mends at once what that leaves behind, and again once every process knows
+  // of it.
   let mendAgain: NodeJS.Timeout | undefined;
   const mendAfterSetting = (clock: ClockName) => {
     if (clock !== 'service') return;

@@ -2,8 +2,9 @@ import { keepServiceClock, type ClockName } from '../../models/service-clock.ts'
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
- * Starts keeping the service's time in a worker process, before anything goes by it. A clock that was set is logged, counted and passed to
- * the listeners. `settles` is for the process that does the chores: it mends what a setting leaves behind.
+ * Starts keeping the service's time in a worker process, before anything goes by it. A clock that was set is logged,
+ * counted and passed to the listeners. `settles` is for the process that does the chores: it mends what a setting
+ * leaves behind.
  */
 export async function startServiceClock({ database, log, clockListeners }: Runtime, { count, settles }: { count: (clock: ClockName) => void; settles: boolean }): Promise<RunningProcess> {
   const { stop } = await keepServiceClock(database, {
