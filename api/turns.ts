@@ -64,8 +64,8 @@ export function createTurns(store: RateLimitStore): Turns {
       try {
         await take(kind, key);
       } catch (error) {
-        // Refused, it was not done: the next try is not free either.
-        await things.delete(hashed);
+        // Refused, it was not done: the next try is not free either. Set to none, for deleting would wait for as long as Redis is away.
+        await things.set(hashed, 0, MINUTE);
         throw error;
       }
     },

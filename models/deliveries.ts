@@ -301,12 +301,21 @@ const KEPT_OF_CHANNEL = 10_000;
 export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
   const run = runOn(database.pool);
   const [old] = await run<{ deleted: number }>('WITH gone AS (DELETE FROM deliveries WHERE finished_at < $1 RETURNING 1) SELECT count(*) AS deleted FROM gone', [beforeMs]);
+  const full = await run<{ id: string }>('SELECT channel_id AS id FROM deliveries WHERE channel_id IS NOT NULL GROUP BY channel_id HAVING count(*) > $1', [KEPT_OF_CHANNEL]);
+  let deleted = old?.deleted ?? 0;
+  // One channel after the other: a storm on many of them would be too much for one statement.
+  for (const { id } of full) deleted += await deleteExcess(run, id);
+  return deleted;
+}
+
+async function deleteExcess(run: Run, channelId: string): Promise<number> {
   const [excess] = await run<{ deleted: number }>(
     `WITH gone AS (
        DELETE FROM deliveries d
-       USING channels c, LATERAL (SELECT created_at, id FROM deliveries WHERE channel_id = c.id ORDER BY created_at DESC, id DESC OFFSET ${KEPT_OF_CHANNEL} LIMIT 1) last
-       WHERE d.channel_id = c.id AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL RETURNING 1
+       USING (SELECT created_at, id FROM deliveries WHERE channel_id = $1 ORDER BY created_at DESC, id DESC OFFSET ${KEPT_OF_CHANNEL} LIMIT 1) last
+       WHERE d.channel_id = $1 AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL RETURNING 1
      ) SELECT count(*) AS deleted FROM gone`,
+    [channelId],
   );
-  return (old?.deleted ?? 0) + (excess?.deleted ?? 0);
+  return excess?.deleted ?? 0;
 }

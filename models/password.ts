@@ -47,16 +47,29 @@ async function hashInThread(parameters: Argon2Parameters): Promise<Buffer> {
   const hasher = (thread ??= startThread());
   hasher.ref();
   hasher.postMessage(parameters, []);
-  const [answer] = (await once(hasher, 'message')) as [Uint8Array | Error];
+  const answer = await answerOf(hasher);
   hasher.unref();
   idling = setTimeout(() => endThread(hasher), IDLE_MS).unref();
   if (answer instanceof Error) throw answer;
   return Buffer.from(answer);
 }
 
+/** Rejects where the thread ends before it answers: whoever waits behind this caller has a new one. */
+async function answerOf(hasher: Worker): Promise<Uint8Array | Error> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  const ended = once(hasher, 'exit', { signal }).then(() => Promise.reject(new Error('The thread that hashes passwords has ended')));
+  try {
+    const [answer] = (await Promise.race([once(hasher, 'message', { signal }), ended])) as [Uint8Array | Error];
+    return answer;
+  } finally {
+    settled.abort();
+  }
+}
+
 function startThread(): Worker {
   const started = new Worker(new URL('password-thread.ts', import.meta.url), { execArgv: [] });
-  return started.once('error', () => endThread(started));
+  return started.once('error', () => endThread(started)).once('exit', () => endThread(started));
 }
 
 /** Forgets the thread first: one that is ending answers no more. */

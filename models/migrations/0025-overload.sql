@@ -11,6 +11,7 @@ CREATE TABLE unchecked_times (
   ended_at   bigint,
   PRIMARY KEY (monitor_id, sequence)
 );
+CREATE INDEX unchecked_times_time ON unchecked_times (started_at);
 CREATE INDEX unchecked_times_open ON unchecked_times (monitor_no) WHERE ended_at IS NULL;
 CREATE INDEX unchecked_times_tenant ON unchecked_times (tenant_id, started_at);
 

@@ -52,6 +52,7 @@ export class ComputeThread<Task, Result> {
   readonly #entry: URL;
   readonly #queued = new FairQueue<Job<Task, Result>>({ mostJobs: MOST_WAITING, mostCharacters: MOST_WAITING_CHARACTERS, now: () => performance.now() });
   #worker: Worker | null = null;
+  #isClosed = false;
   /** Those that the thread has, in the order in which it answers. */
   #sent: Job<Task, Result>[] = [];
   #lostTimer: NodeJS.Timeout | undefined;
@@ -65,15 +66,22 @@ export class ComputeThread<Task, Result> {
    * lost with it.
    */
   run(task: Task, demand: Demand): Promise<Computed<Result> | null> {
+    if (this.#isClosed) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
       this.#queue({ task, demand, resolve, reject });
       this.#send();
     });
   }
 
-  /** Ends the thread, and what it is at. */
+  /** Ends the thread; what it is at and what waits have no turn. */
   async close(): Promise<void> {
-    await this.#worker?.terminate();
+    this.#isClosed = true;
+    clearTimeout(this.#lostTimer);
+    for (const job of this.#sent.splice(0)) job.resolve(null);
+    for (let job = this.#queued.take(); job !== null; job = this.#queued.take()) job.resolve(null);
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker?.terminate();
   }
 
   #queue(job: Job<Task, Result>): void {

@@ -47,3 +47,12 @@ test('more than may wait is turned away at once', async (t) => {
   // Four are with the thread, and 128 MiB wait.
   t.is(outcomes.filter((outcome) => outcome === null).length, 68);
 });
+
+test('a thread that is closed starts no other: what it was at, what waits and what comes later has no turn', async (t) => {
+  const thread = new ComputeThread<{ order: Order; text: string }, string>(ENTRY);
+  const run = (text: string) => thread.run({ order: 'echo', text }, { account: 'a', size: 1, takesLong: false });
+  await run('one');
+  const under = ['two', 'three', 'four', 'five', 'six', 'seven'].map(run);
+  await thread.close();
+  t.deepEqual(await Promise.all([...under, run('later')]), Array.from({ length: 7 }, () => null));
+});
