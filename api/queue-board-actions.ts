@@ -13,8 +13,11 @@ type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => s
 /** A request to the board and its author; `user` null = a holder of the board's password. */
 type BoardRequest = { request: Request; user: User | null; address: string | null };
 
-/** Where the board changes something: all queues, or one and a job or scheduler of it. */
-const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+))$/;
+/**
+ * Where the board changes something: all queues, or one and a job or scheduler of it. As the board's router reads paths,
+ * in any case and with a slash behind.
+ */
+const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+?))\/?$/i;
 
 const LONGEST_NAME = 100;
 

@@ -164,6 +164,18 @@ test('what somebody does to a queue stands in the audit log before it is done: a
   t.false(await queue?.isPaused(), 'what cannot be recorded is not done');
 });
 
+test('however the path of an action is written that the board understands, the action stands in the audit log', async (t) => {
+  const { runtime, url } = await openBoard(t);
+  const { database, newId, tenantId } = runtime;
+  await addPerson({ database, makeId: newId, url }, tenantId, { isOperator: true });
+  const [queue] = runtime.queues.all();
+  const paths = [`/API/queues/${queue?.name}/pause`, `/api/Queues/${queue?.name}/resume`, `/api/queues/${queue?.name}/pause/`, `/api/queues/${queue?.name}/RESUME`, '/api/queues/pause/', '/api/queues/Resume'];
+  for (const path of paths) t.is((await fetch(`${url}${QUEUE_BOARD_PATH}${path}`, { method: 'PUT', headers: { Origin: url, ...BASIC } })).status, 200, path);
+  const told = (await listAuditLog(database, { tenantId, filter: {}, limit: 10 })).map(({ object, changes }) => [object.id, changes['action']?.[1]]);
+  const expected = [[queue?.name, 'PUT pause'], [queue?.name, 'PUT resume'], [queue?.name, 'PUT pause'], [queue?.name, 'PUT RESUME'], ['all', 'pause'], ['all', 'Resume']];
+  t.deepEqual<unknown, unknown>(told, expected.toReversed());
+});
+
 test('of forty guesses at once ten are looked at, wherever within one IPv6 /64 they come from, and even the right one waits then', async (t) => {
   const { url } = await openBoard(t);
   const ask = async (from: string, password: string) =>
