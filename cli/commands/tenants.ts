@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { PLANS, type Plan } from '../../core/plans.ts';
 import { hashPassword } from '../../models/password.ts';
 import { createTenant, listTenants } from '../../models/tenants.ts';
-import { createUser } from '../../models/users.ts';
+import { createUser, findUserByEmail } from '../../models/users.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
 import type { WithDatabase } from '../with-database.ts';
@@ -34,14 +34,22 @@ export function addTenantCommands(program: Command, withDatabase: WithDatabase):
 async function makeTenant(options: { name: string; plan: Plan; email?: string }, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
   const { name, plan } = options;
   if (name.trim() === '' || name.length > 255) throw new Refusal('--name must have 1 to 255 characters');
-  return await withDatabase(async ({ recordedAs, newId, nowMs }) => {
+  if (/\p{Cc}/u.test(name)) throw new Refusal('--name must be one line without control characters');
+  const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
+  return await withDatabase(async ({ database, recordedAs, newId, nowMs }) => {
+    if ((await listTenants(database)).some((tenant) => tenant.name === name)) throw isThere(name);
+    // An account that nobody can sign in to would be of no use.
+    if ((await findUserByEmail(database, email)) !== null) throw new Refusal(`${email} has an account already: name somebody else with --email`);
     const created = await createTenant(recordedAs('account.created'), { id: newId('ten'), name, plan, nowMs });
-    if (created === null) throw new Refusal(`There is a tenant named "${name}" already`);
-    const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
+    if (created === null) throw isThere(name);
     const password = randomBytes(12).toString('base64url');
     const user = await createUser(recordedAs('member.created'), { id: newId('usr'), tenantId: created.id, email, role: 'owner', passwordHash: await hashPassword(password), isOperator: false, nowMs });
     return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
   });
+}
+
+function isThere(name: string): Refusal {
+  return new Refusal(`There is a tenant named "${name}" already`);
 }
 
 /** Reads an e-mail address as the API takes one for an invitation. */

@@ -120,6 +120,16 @@ test('what cannot be done is exit 1 with one line, on a database of its own too'
   }
 });
 
+test('no account is made that nobody could sign in to, nor one whose name would not stand on one line', async (t) => {
+  const run = await commandsOnDatabase(t);
+  await jsonOf(t, run('tenant', 'create', '--name', 'a b', '--json'));
+  await isRefused(t, run('tenant', 'create', '--name', 'a-b', '--json'), /^admin@a-b has an account already: name somebody else with --email$/m);
+  await isRefused(t, run('tenant', 'create', '--name', 'other', '--email', 'Admin@A-B'), /^Admin@A-B has an account already/m);
+  for (const name of ['two\nlines', 'red\x1b[31m']) await isRefused(t, run('tenant', 'create', '--name', name), /^--name must be one line without control characters$/m);
+  const { stdout } = await run('tenant', 'list', '--json');
+  t.deepEqual((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name), ['a b']);
+});
+
 test('a database that is away or was never prepared is exit 1 with one line', async (t) => {
   const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
   for (const args of [['tenant', 'list'], ['migrate']]) {
