@@ -33,10 +33,15 @@ export function renderReportCsv(monitors: readonly ReportMonitor[]): string {
   return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
+/**
+ * Where a formula begins within a text: where the decimal sign is a comma, spreadsheets part cells at semicolons, and see no
+ * quotes that stand behind a comma, so that a line feed within them begins a row.
+ */
+const FORMULA_WITHIN = /(?<=[;\t\r\n])(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
+
 /** Only texts can be foreign; a number of ours may be negative and stays one. */
 function renderCell(value: Cell): string {
   if (typeof value !== 'string') return value === null ? '' : String(value);
-  const text = FORMULA.test(value) ? `'${value}` : value;
-  // Where the decimal sign is a comma, spreadsheets part cells at the semicolon.
+  const text = (FORMULA.test(value) ? `'${value}` : value).replaceAll(FORMULA_WITHIN, "'");
   return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

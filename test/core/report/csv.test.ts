@@ -16,7 +16,10 @@ test('a report is a header and a line for each monitor, each ended by CRLF; null
 
 const NAMES: readonly (readonly [string, string])[] = [
   ['a,b', '"a,b"'],
-  ['a;=1+1', '"a;=1+1"'],
+  ['a;=1+1', `"a;'=1+1"`],
+  ['a;-1;@b;c', `"a;'-1;'@b;c"`],
+  ['a\n=1+1', `"a\n'=1+1"`],
+  ['a\t\uFF1D1', "a\t'\uFF1D1"],
   [';', '";"'],
   ['say "hi"', '"say ""hi"""'],
   ['two\r\nlines', '"two\r\nlines"'],
@@ -26,7 +29,7 @@ const NAMES: readonly (readonly [string, string])[] = [
   ['@SUM(A1)', "'@SUM(A1)"],
   ['\tx', "'\tx"],
   ['\rx', "\"'\rx\""],
-  ['\n=1', "\"'\n=1\""],
+  ['\n=1', "\"'\n'=1\""],
   ['\uFF1D1+1', "'\uFF1D1+1"],
   ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
   ['a=b', 'a=b'],
