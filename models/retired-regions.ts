@@ -15,13 +15,14 @@ import { inPoolTransaction, runOn, type Run } from './sql.ts';
 export type Retirement = { region: string; moveTo: string | null; nowMs: number };
 
 /** Why a region cannot be given up as asked. */
-export type RetirementObstacle = 'no such region' | 'no such target' | 'nowhere to go';
+export type RetirementObstacle = 'no such region' | 'no such target' | 'target is away' | 'nowhere to go';
 
 /**
  * What giving a region up means: how many monitors it watches and how many of them nothing else does; how many get
- * another location for it, and of how many `down_min_sources` falls to the locations left (D-12).
+ * another location for it, and of how many `down_min_sources` falls to the locations left (D-12). `isGivenUp`: it was
+ * before, and these monitors are what is left of it.
  */
-export type RetirementPlan = { region: string; moveTo: string | null; monitors: number; onlySource: number; moved: number; quorumLowered: number };
+export type RetirementPlan = { region: string; moveTo: string | null; isGivenUp: boolean; monitors: number; onlySource: number; moved: number; quorumLowered: number };
 
 /** Monitors of one transaction. */
 const BATCH = 100;
@@ -34,7 +35,7 @@ export async function planRetirement(database: Pick<Database, 'pool'>, retiremen
   const run = runOn(database.pool);
   const move = await findMove(run, retirement);
   if (typeof move === 'string') return move;
-  const [counts] = await run<Omit<RetirementPlan, 'region' | 'moveTo'>>(
+  const [counts] = await run<Omit<RetirementPlan, 'region' | 'moveTo' | 'isGivenUp'>>(
     `WITH watched AS (
        SELECT m.down_min_sources,
               (SELECT count(*) FROM monitor_sources o WHERE o.monitor_no = m.no AND o.agent_no <> $1) AS others,
@@ -47,7 +48,7 @@ export async function planRetirement(database: Pick<Database, 'pool'>, retiremen
      FROM watched`,
     [move.retired.no, move.target?.no ?? null],
   );
-  const plan = { region: retirement.region, moveTo: retirement.moveTo, monitors: 0, onlySource: 0, moved: 0, quorumLowered: 0, ...counts };
+  const plan = { region: retirement.region, moveTo: retirement.moveTo, isGivenUp: move.retired.retiredAt !== null, monitors: 0, onlySource: 0, moved: 0, quorumLowered: 0, ...counts };
   return plan.moved > 0 && move.target === null && move.others.length === 0 ? 'nowhere to go' : plan;
 }
 
@@ -96,7 +97,9 @@ async function findMove(run: Run, { region, moveTo, nowMs }: Retirement): Promis
   const active = agents.filter((each) => each !== retired && each.retiredAt === null);
   const target = active.find((each) => each.region === moveTo) ?? null;
   if (moveTo !== null && target === null) return 'no such target';
-  const alive = new Set(listAliveAgents(active, nowMs));
+  // The region itself counts: while it alone is alive, one that nobody runs is no better.
+  const alive = new Set(listAliveAgents([retired, ...active], nowMs));
+  if (target !== null && !alive.has(target.id)) return 'target is away';
   return { retired, target, others: active.filter(({ id }) => alive.has(id)) };
 }
 

@@ -54,7 +54,8 @@ function granted<Result extends object>(outcome: Result | RetirementObstacle, { 
   if (typeof outcome !== 'string') return outcome;
   if (outcome === 'no such region') throw badRequest(`region must be that of a shared agent, got ${JSON.stringify(region)}`);
   if (outcome === 'no such target') throw badRequest(`move_to must be another region of a shared agent that is not given up, got ${JSON.stringify(moveTo)}`);
-  throw conflict(`some monitors are watched from ${region} alone, and there is no other region that they could go to: start a check process of one first`);
+  if (outcome === 'target is away') throw conflict(`no check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start one first`);
+  throw conflict(`some monitors are watched from ${region} alone, and there is no other region alive that they could go to: start a check process of one first`);
 }
 
 function presentProcess({ kind, version, host, pid, figures, startedAt, seenAt }: NotedProcess): Schemas['FleetProcess'] {

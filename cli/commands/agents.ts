@@ -83,6 +83,7 @@ async function retire({ region, moveTo: target, yes = false }: RetireOptions, wi
   return await withDatabase(async ({ database, newId, nowMs }) => {
     const plan = granted(await planRetirement(database, { region, moveTo, nowMs }), { region, moveTo });
     const done = yes ? granted(await retireRegion(database, { region, moveTo, nowMs, newId, limit: Number.POSITIVE_INFINITY }), { region, moveTo }) : null;
+    const isRetired = done !== null || (plan.isGivenUp && plan.monitors === 0);
     return {
       region,
       monitors: plan.monitors,
@@ -90,8 +91,8 @@ async function retire({ region, moveTo: target, yes = false }: RetireOptions, wi
       moved: plan.moved,
       moved_to: moveTo ?? (plan.moved === 0 ? null : 'a region that is alive, chosen for each'),
       down_min_sources_lowered: plan.quorumLowered,
-      retired: done !== null,
-      ...(done === null && { next: 'nothing is done yet: add --yes' }),
+      retired: isRetired,
+      ...(!isRetired && { next: 'nothing is done yet: add --yes' }),
     };
   });
 }
@@ -101,7 +102,8 @@ function granted<Result extends object>(outcome: Result | RetirementObstacle, { 
   const reasons = {
     'no such region': `There is no shared agent of the region ${region}`,
     'no such target': `--move-to must be another region of a shared agent that is not given up, got ${moveTo}`,
-    'nowhere to go': `Some monitors are watched from ${region} alone, and there is no other region that they could go to: start a check process of one first`,
+    'target is away': `No check process of ${moveTo} was seen lately, so that nobody would look at monitors moved there: start one first`,
+    'nowhere to go': `Some monitors are watched from ${region} alone, and there is no other region alive that they could go to: start a check process of one first`,
   } as const satisfies Record<RetirementObstacle, string>;
   throw new Refusal(reasons[outcome]);
 }

@@ -181,5 +181,6 @@ test.serial('a region is given up with its plan first, and only with --yes; and 
   await isRefused(t, run('agent', 'retire', '--region', 'rome', '--yes'), /^There is no shared agent of the region rome/);
   await isRefused(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'tokyo', '--yes'), /^--move-to must be another region .*, got tokyo/);
   t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--move-to', 'paris', '--yes', '--json')), { ...plan, moved_to: 'paris', retired: true });
+  t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), { ...plan, retired: true });
   t.deepEqual(await jsonOf(t, run('agent', 'restore', '--region', 'tokyo', '--json')), { region: 'tokyo', restored: true });
 });

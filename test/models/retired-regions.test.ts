@@ -35,8 +35,8 @@ const BEFORE = { alone: '1 of tokyo', pair: '2 of paris tokyo', three: '2 of osl
 test('a plan tells what giving a region up would do, and does nothing', async (t) => {
   const runtime = await openTestRuntime(t);
   const { regionsOf, now } = await stage(runtime);
-  t.deepEqual(await planRetirement(runtime.database, { region: 'tokyo', moveTo: null, ...now }), { region: 'tokyo', moveTo: null, monitors: 4, onlySource: 2, moved: 2, quorumLowered: 1 });
-  t.deepEqual(await planRetirement(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { region: 'tokyo', moveTo: 'oslo', monitors: 4, onlySource: 2, moved: 3, quorumLowered: 0 });
+  t.deepEqual(await planRetirement(runtime.database, { region: 'tokyo', moveTo: null, ...now }), { region: 'tokyo', moveTo: null, isGivenUp: false, monitors: 4, onlySource: 2, moved: 2, quorumLowered: 1 });
+  t.deepEqual(await planRetirement(runtime.database, { region: 'tokyo', moveTo: 'oslo', ...now }), { region: 'tokyo', moveTo: 'oslo', isGivenUp: false, monitors: 4, onlySource: 2, moved: 3, quorumLowered: 0 });
   t.deepEqual(await regionsOf(), BEFORE);
   t.deepEqual((await listAgents(runtime.database, { tenantId: runtime.tenantId })).length, 3);
 });
@@ -87,6 +87,22 @@ test('what cannot be done is said, and nothing is changed', async (t) => {
   t.is(await retireRegion(runtime.database, { region: 'tokyo', moveTo: null, ...now }), 'nowhere to go');
   t.is(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'paris', ...now }), 'no such target');
   t.deepEqual((await listAgents(runtime.database, { tenantId: runtime.tenantId })).map(({ region }) => region), ['tokyo']);
+});
+
+test('no monitor is moved to a region that nobody runs, by name or by choice, while the one to be given up is alive', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { regionsOf, now } = await stage(runtime);
+  await runtime.database.pool.query(`UPDATE agents SET last_seen_at = last_seen_at - 3600 WHERE region <> 'tokyo'`);
+  for (const act of [planRetirement, retireRegion]) {
+    t.is(await act(runtime.database, { region: 'tokyo', moveTo: 'paris', ...now }), 'target is away');
+    t.is(await act(runtime.database, { region: 'tokyo', moveTo: null, ...now }), 'nowhere to go');
+  }
+  t.deepEqual(await regionsOf(), BEFORE);
+  // Everything is stopped: where nobody is alive, those seen last are as good as any.
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at - 3600');
+  await runtime.database.pool.query(`UPDATE agents SET last_seen_at = (SELECT max(last_seen_at) FROM agents) WHERE region = 'paris'`);
+  t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'paris', ...now }), { left: 0 });
+  t.like(await planRetirement(runtime.database, { region: 'tokyo', moveTo: null, ...now }), { isGivenUp: true, monitors: 0 });
 });
 
 for (const backend of listQueueBackends()) {
