@@ -52,6 +52,19 @@ export async function listOperatorTenants({ pool }: Pick<Database, 'pool'>): Pro
   return rows.map(({ id }) => id);
 }
 
+/** Makes somebody an operator of the installation, or no longer; null when there is no such user. */
+export async function setOperator(database: Pick<Database, 'pool' | 'author'>, id: string, isOperator: boolean): Promise<User | null> {
+  return await inPoolTransaction(database, async (run) => {
+    const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
+    if (before === undefined) return null;
+    await run('UPDATE users SET is_operator = $2 WHERE id = $1', [id, isOperator]);
+    const user = { ...userOf(before), isOperator };
+    if (before.is_operator === isOperator) return user;
+    await recordChange(run, database, { tenantId: user.tenantId, object: memberObject(user), changes: { operator: [before.is_operator, isOperator] } });
+    return user;
+  });
+}
+
 /** Changes what is given of how a person is called and sees the console; null when there is no such user. */
 export async function updateUser(database: Pick<Database, 'pool' | 'author'>, id: string, { name, theme }: { name?: string; theme?: Theme }): Promise<User | null> {
   return await inPoolTransaction(database, async (run) => {

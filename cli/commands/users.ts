@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { resetAccess } from '../../models/access-reset.ts';
 import { hashPassword } from '../../models/password.ts';
-import { findUserByEmail } from '../../models/users.ts';
+import { findUserByEmail, setOperator } from '../../models/users.ts';
 import { print } from '../output.ts';
 import { Refusal } from '../refusal.ts';
 import type { WithDatabase } from '../with-database.ts';
 
-/** Adds `user reset`. */
+/** Adds `user reset` and `user operator`. */
 export function addUserCommands(program: Command, withDatabase: WithDatabase): void {
   const user = program.command('user').description('people who sign in to the console');
   user
@@ -18,6 +18,15 @@ export function addUserCommands(program: Command, withDatabase: WithDatabase): v
     .action(async (options: { email: string; json?: boolean }) => {
       print(await resetUser(options.email.trim(), withDatabase), options);
     });
+  user
+    .command('operator')
+    .description('let somebody see the fleet page and the queue board, whatever their role')
+    .requiredOption('--email <address>', 'whom')
+    .option('--revoke', 'no longer')
+    .option('--json', 'print JSON')
+    .action(async (options: { email: string; revoke?: boolean; json?: boolean }) => {
+      print(await changeOperator(options.email.trim(), options.revoke !== true, withDatabase), options);
+    });
 }
 
 async function resetUser(email: string, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
@@ -25,7 +34,20 @@ async function resetUser(email: string, withDatabase: WithDatabase): Promise<Rec
     const user = await findUserByEmail(database, email);
     const password = randomBytes(12).toString('base64url');
     const reset = user === null ? null : await resetAccess(recordedAs('member.reset'), user.id, await hashPassword(password));
-    if (user === null || reset === null) throw new Refusal(`There is no console user with the address ${JSON.stringify(email)}`);
+    if (user === null || reset === null) throw unknownUser(email);
     return { id: user.id, email: user.email, password, second_factor_removed: reset.secondFactorRemoved, ended_sessions: reset.endedSessions };
   });
+}
+
+async function changeOperator(email: string, isOperator: boolean, withDatabase: WithDatabase): Promise<Record<string, unknown>> {
+  return await withDatabase(async ({ database, recordedAs }) => {
+    const user = await findUserByEmail(database, email);
+    const changed = user === null ? null : await setOperator(recordedAs('member.changed'), user.id, isOperator);
+    if (changed === null) throw unknownUser(email);
+    return { id: changed.id, email: changed.email, operator: changed.isOperator };
+  });
+}
+
+function unknownUser(email: string): Refusal {
+  return new Refusal(`There is no console user with the address ${JSON.stringify(email)}`);
 }

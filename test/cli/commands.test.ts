@@ -163,7 +163,7 @@ test('wrong usage is exit 2 with the usage on standard error', async (t) => {
 test('help lists every command and needs no configuration', async (t) => {
   const { status, stdout, stderr } = await runSpotcheck(['help'], { PORT: 'bad' });
   t.deepEqual({ status, stderr }, { status: 0, stderr: '' });
-  for (const command of ['start', 'migrate', 'backup', 'tenant create', 'tenant list', 'user reset', 'token create', 'token list', 'token revoke', 'agent create', 'agent list', 'agent revoke', 'agent rotate']) {
+  for (const command of ['start', 'migrate', 'backup', 'tenant create', 'tenant list', 'user reset', 'user operator', 'token create', 'token list', 'token revoke', 'agent create', 'agent list', 'agent revoke', 'agent rotate']) {
     t.regex(stdout, new RegExp(`^  ${command} `, 'm'));
   }
   t.is((await runSpotcheck(['token', 'create', '--help'], {})).status, 0);

@@ -92,6 +92,17 @@ const CHECKS: Record<string, Record<string, Check>> = {
     '--email': async ({ t, json }) => t.like(await json('user', 'reset', '--email', 'admin@localhost'), { email: 'admin@localhost', second_factor_removed: false }),
     '--json': printsJson('user reset', async () => ['--email', 'admin@localhost']),
   },
+  'user operator': {
+    '--email': async ({ t, json, run }) => {
+      t.like(await json('user', 'operator', '--email', ' ADMIN@localhost '), { email: 'admin@localhost', operator: true });
+      t.is((await run('user', 'operator', '--email', 'nobody@example.org')).status, 1);
+    },
+    '--revoke': async ({ t, json }) => {
+      t.like(await json('user', 'operator', '--email', 'admin@localhost', '--revoke'), { operator: false });
+      t.like(await json('user', 'operator', '--email', 'admin@localhost'), { operator: true });
+    },
+    '--json': printsJson('user operator', async () => ['--email', 'admin@localhost']),
+  },
   'token create': {
     '--tenant': async ({ t, json, list, tenant }) => {
       const { id } = await json('token', 'create', '--tenant', tenant);

@@ -16,7 +16,7 @@ import { createTestDatabase } from '../helpers/database.ts';
 
 const NOW_MS = Date.now();
 
-/** A database of the test's own with two people, both signed in and with a second factor, and `user reset` on it. */
+/** A database of the test's own with two people, both signed in and with a second factor, and `user reset` and `user operator` on it. */
 async function open(t: ExecutionContext) {
   const { databaseUrl, drop } = await createTestDatabase();
   const key = randomBytes(32);
@@ -43,8 +43,8 @@ async function open(t: ExecutionContext) {
     return { user, signIn };
   };
   const [ada, bob] = [await add('ada@example.org'), await add('bob@example.org')];
-  const reset = (...args: string[]) => runSpotcheck(['user', 'reset', ...args], { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${key.toString('base64')}` });
-  return { database, ada, bob, reset };
+  const run = (...args: string[]) => runSpotcheck(['user', ...args], { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${key.toString('base64')}` });
+  return { database, ada, bob, run, reset: (...args: string[]) => run('reset', ...args) };
 }
 
 test('who lost password and second factor gets a new password, shown once; all their sessions end, and nobody else is touched', async (t) => {
@@ -102,4 +102,24 @@ test('a reset that fails half-way has changed nothing', async (t) => {
   t.deepEqual(await findUserByEmail(database, 'ada@example.org'), (await findSessionHolder(database, secret, NOW_MS))?.user);
   t.like(await findUserByEmail(database, 'ada@example.org'), { passwordHash: 'forgotten', totpConfirmedAt: ada.user.totpConfirmedAt });
   t.is(await countRecoveryCodes(database, ada.user.id), 2);
+});
+
+test('an installation that has lost its last operator gets another, who is one from the next request on; the account sees it', async (t) => {
+  const { database, ada, bob, run } = await open(t);
+  const { secret } = await ada.signIn();
+  t.is((await findSessionHolder(database, secret, NOW_MS))?.user.isOperator, false);
+  const { status, stdout, stderr } = await run('operator', '--email', 'Ada@example.org', '--json');
+  t.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  t.deepEqual(JSON.parse(stdout), { id: ada.user.id, email: 'ada@example.org', operator: true });
+  t.is((await findSessionHolder(database, secret, NOW_MS))?.user.isOperator, true);
+  t.like(await findUserByEmail(database, 'bob@example.org'), { isOperator: false, role: bob.user.role });
+
+  t.is((await run('operator', '--email', 'ada@example.org')).status, 0, 'again, which changes nothing');
+  t.regex((await run('operator', '--email', 'ada@example.org', '--revoke')).stdout, /^operator: false$/m);
+  t.is((await findSessionHolder(database, secret, NOW_MS))?.user.isOperator, false);
+  const entries = await listAuditLog(database, { tenantId: ada.user.tenantId, filter: { action: 'member.changed' }, limit: 10 });
+  t.deepEqual(entries.map(({ actor, object, changes }) => [actor.kind, object.id, changes]), [
+    ['operator', ada.user.id, { operator: [true, false] }],
+    ['operator', ada.user.id, { operator: [false, true] }],
+  ]);
 });
