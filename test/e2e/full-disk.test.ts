@@ -6,6 +6,7 @@ import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.t
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import type { ApiClient } from '../helpers/api-client.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
+import { runSpotcheck } from '../helpers/command.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
 import { startService } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
@@ -76,4 +77,13 @@ test('on a full disk nothing is accepted that is not stored, nobody is called mi
   t.deepEqual(rows.filter(({ name }) => name === 'Job').map(({ to_state: to }) => to), ['up'], JSON.stringify(rows));
   t.deepEqual([...new Set(statuses)].toSorted((a, b) => a - b), [200, 503]);
   t.is(await program.stop(), 0, program.output());
+});
+
+test('a start on a full disk ends at once with a sentence that says so', async (t) => {
+  const disk = await boundedDisk(t, 1);
+  if (disk === null) return t.pass();
+  await disk.fill();
+  const { status, stderr } = await runSpotcheck(['start'], { DATA_DIR: join(disk.path, 'data'), PORT: '0' });
+  t.is(status, 1);
+  t.regex(stderr, /^A disk is full: make room on it and try again \(ENOSPC/m);
 });
