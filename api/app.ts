@@ -12,6 +12,7 @@ import { PING_PATH, pingHandler } from './handlers/pings.ts';
 import { slackReturnHandler } from './handlers/slack.ts';
 import { createTelegramRouter } from './handlers/telegram.ts';
 import { createLive } from './live/live.ts';
+import { accountSlots } from './middleware/account-slots.ts';
 import { admission } from './middleware/admission.ts';
 import { authentication } from './middleware/authentication.ts';
 import { clientAddress } from './middleware/client-address.ts';
@@ -48,9 +49,11 @@ export async function createApp(dependencies: ApiDependencies, mount: (app: Expr
   const turns = createTurns(dependencies.rateLimitStore);
   app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, turns }));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
-  app.use(AGENT_PATH, createAgentRouter(dependencies));
+  // One for the API and agents: both are the account's.
+  const slots = accountSlots(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
+  app.use(AGENT_PATH, createAgentRouter(dependencies, slots));
 
-  app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody());
+  app.use(BASE_PATH, headAsGet, authentication(dependencies), rateLimit(dependencies.rateLimitStore), admission(description), requireOwnPage(dependencies.config.publicUrl), ...jsonBody(), slots);
   // The validator looks at whole paths, which a router below /v1 would not show it.
   app.use(...validation(description));
   const { database, rateLimitStore: store, config: { publicUrl } } = dependencies;

@@ -3,6 +3,7 @@ import { listAliveAgents } from '../core/default-sources.ts';
 import type { MonitorContext, MonitorDraft } from '../core/monitor-input/complete.ts';
 import { findPageToRead } from '../core/monitor-input/vendor.ts';
 import type { VendorInput } from '../core/monitor-input/vendor.ts';
+import { costOfPatterns } from '../core/pattern.ts';
 import type { Monitor, MonitorSecrets, MonitorSettings, MonitorType } from '../core/monitor.ts';
 import { PLAN_LIMITS } from '../core/plans.ts';
 import type { VendorPage } from '../core/vendor/page.ts';
@@ -18,7 +19,10 @@ import { isId } from './request-context.ts';
 const HEARTBEAT_TOKEN_BYTES = 18;
 
 /** A body that the description let pass. */
-export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[]; agent_sources?: readonly string[] };
+export type MonitorBody = VendorInput & { type?: MonitorType; dependencies?: readonly string[]; agent_sources?: readonly string[]; check_spec?: PatternInput };
+
+/** Where a body has patterns. */
+type PatternInput = { assertions?: readonly { op?: string; value?: string }[]; transport?: { expect?: string; expectMode?: string } };
 
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
@@ -30,11 +34,14 @@ export type ContextSources = Pick<ApiDependencies, 'database' | 'readVendorPage'
 
 /**
  * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says
- * is among it, so that this may take seconds. Throws 429 where the account has had its reads of own pages.
+ * is among it, so that this may take seconds. Throws 429 where the account has had its reads of own pages, or its large
+ * patterns.
  */
 export async function loadMonitorContext({ database, readVendorPage, now, turns }: ContextSources, write: MonitorWrite): Promise<MonitorContext> {
   const { caller, monitorId, body, isNew } = write;
   const { tenantId, plan } = caller;
+  const patternCost = costOfPatterns(listPatterns(body.check_spec));
+  if (patternCost > 0) await turns?.take('pattern', tenantId, patternCost);
   const named = (body.dependencies ?? []).filter(isId);
   const [agents, vendorMonitorIds, page] = await Promise.all([
     // A PATCH that leaves the sources as they are asks nothing of agents.
@@ -56,6 +63,11 @@ export async function loadMonitorContext({ database, readVendorPage, now, turns 
     findRegistrableDomain,
     isValidPattern,
   };
+}
+
+function listPatterns({ assertions = [], transport }: PatternInput = {}): string[] {
+  const patterns = assertions.flatMap(({ op, value }) => (op === 'matches' && value !== undefined ? [value] : []));
+  return transport?.expectMode === 'regex' && transport.expect !== undefined ? [...patterns, transport.expect] : patterns;
 }
 
 /** The page to read before the body can be judged; only a PATCH that speaks of one costs a look at what is stored. */

@@ -31,6 +31,8 @@ const TURNS = {
   replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel were asked for' },
   /** Of one link that connects Slack: each tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'tries to connect with this link were made' },
+  /** Of one account, in characters: RE2 compiles patterns on the event loop, 2 ms for a thousand of them. */
+  pattern: { counter: 'pattern', points: 200_000, seconds: MINUTE, what: 'characters of large regular expressions were sent by this account' },
   /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
   token: { counter: 'token', points: 100, seconds: DAY, what: 'API tokens were made by this account' },
   agent: { counter: 'agent', points: 100, seconds: DAY, what: 'agents were made by this account' },
@@ -39,8 +41,8 @@ const TURNS = {
 type Kind = keyof typeof TURNS;
 
 export type Turns = {
-  /** Lets a key have a turn; throws 429 where it had them all within the time. */
-  take: (kind: Kind, key: string) => Promise<void>;
+  /** Lets a key have a turn, or as many as said; throws 429 where it had them all within the time. */
+  take: (kind: Kind, key: string, points?: number) => Promise<void>;
   /** The same, but one turn is enough for whatever the key does with one thing within the minute. */
   takeFor: (thing: string, kind: Kind, key: string) => Promise<void>;
 };
@@ -49,12 +51,12 @@ export type Turns = {
 export function createTurns(store: RateLimitStore): Turns {
   const counters = new Map(Object.values(TURNS).map(({ counter, points, seconds }) => [counter, createLimiter(store, { points, duration: seconds, keyPrefix: `spotcheck-${counter}` })]));
   const things = createLimiter(store, { points: 1, duration: MINUTE, keyPrefix: 'spotcheck-thing' });
-  const take: Turns['take'] = async (kind, key) => {
-    const { counter, points, seconds: within, what } = TURNS[kind];
-    const refusal = await refusalOf(counters.get(counter), key);
+  const take: Turns['take'] = async (kind, key, points = 1) => {
+    const { counter, points: most, seconds: within, what } = TURNS[kind];
+    const refusal = await refusalOf(counters.get(counter), key, points);
     if (refusal === null) return;
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
-    throw new ApiError(429, `${points} ${what} within a ${within === DAY ? 'day' : 'minute'}: wait ${seconds} s`, { 'Retry-After': String(seconds) });
+    throw new ApiError(429, `${most} ${what} within a ${within === DAY ? 'day' : 'minute'}: wait ${seconds} s`, { 'Retry-After': String(seconds) });
   };
   return {
     take,
@@ -73,9 +75,9 @@ export function createTurns(store: RateLimitStore): Turns {
 }
 
 /** Null where the key had its turn. */
-async function refusalOf(limiter: RateLimiterAbstract | undefined, key: string): Promise<RateLimiterRes | null> {
+async function refusalOf(limiter: RateLimiterAbstract | undefined, key: string, points = 1): Promise<RateLimiterRes | null> {
   try {
-    await limiter?.consume(key);
+    await limiter?.consume(key, points);
     return null;
   } catch (refusal) {
     if (refusal instanceof RateLimiterRes) return refusal;

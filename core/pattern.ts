@@ -9,6 +9,9 @@ const MAX_SIZE = 10_000;
 /** The largest that all patterns of a monitor may be together. */
 const MAX_TOTAL_SIZE = 20_000;
 
+/** Below this patterns of a request together take less than the rest of it. */
+const NOTICEABLE_SIZE = 500;
+
 const WRITTEN_OUT = 'repetitions, Unicode classes and wide ranges written out';
 
 /**
@@ -23,8 +26,19 @@ export function parsePattern(pattern: string, isValidPattern: (pattern: string) 
 
 /** Null when patterns are small enough together for each to be read; otherwise the rest of a sentence that begins with their field. */
 export function refuseTogether(patterns: readonly string[]): string | null {
+  const size = measureTogether(patterns);
+  return size <= MAX_TOTAL_SIZE ? null : `must have regular expressions of at most ${MAX_TOTAL_SIZE} characters together with their ${WRITTEN_OUT}, got ${size}`;
+}
+
+/** How large patterns are together (`measurePattern`). */
+function measureTogether(patterns: readonly string[]): number {
   // As they are written first: what is too long for that is not worth measuring.
   const written = patterns.reduce((sum, { length }) => sum + length, 0);
-  const size = written > MAX_TOTAL_SIZE ? written : patterns.reduce((sum, pattern) => sum + measurePattern(pattern), 0);
-  return size <= MAX_TOTAL_SIZE ? null : `must have regular expressions of at most ${MAX_TOTAL_SIZE} characters together with their ${WRITTEN_OUT}, got ${size}`;
+  return written > MAX_TOTAL_SIZE ? written : patterns.reduce((sum, pattern) => sum + measurePattern(pattern), 0);
+}
+
+/** What it costs to compile patterns, in plain characters; 0 where nobody notices. No request costs more than all patterns of a monitor. */
+export function costOfPatterns(patterns: readonly string[]): number {
+  const size = measureTogether(patterns);
+  return size < NOTICEABLE_SIZE ? 0 : Math.min(size, MAX_TOTAL_SIZE);
 }

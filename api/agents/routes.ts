@@ -21,8 +21,8 @@ const REQUESTS_PER_MINUTE = 300;
 /** Where agents of other makes upload what they found in their network, if they do. */
 const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 
-/** The protocol of customers' agents: calls with an agent's token, and no other. */
-export function createAgentRouter(dependencies: ApiDependencies): Router {
+/** The protocol of customers' agents: calls with an agent's token, and no other. `slots` limits what an account has under way at a time. */
+export function createAgentRouter(dependencies: ApiDependencies, slots: RequestHandler): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const handlers = { '/pull': pullHandler(dependencies), '/ingest': ingestHandler(dependencies) };
   const limit = limitRequests(dependencies.rateLimitStore, {
@@ -31,7 +31,7 @@ export function createAgentRouter(dependencies: ApiDependencies): Router {
   });
   for (const path of [...Object.keys(handlers), ...DISCOVERY_PATHS]) router.all(path, noteRoute(path));
   router.use(agentAuthentication(dependencies), limit, requireAgent);
-  for (const [path, handler] of Object.entries(handlers)) router.route(path).post(...readJson(MAX_BODY_BYTES), requireBody, handler).all(onlyPost);
+  for (const [path, handler] of Object.entries(handlers)) router.route(path).post(...readJson(MAX_BODY_BYTES), requireBody, slots, handler).all(onlyPost);
   for (const path of DISCOVERY_PATHS) router.route(path).post(...readJson(MAX_BODY_BYTES), dropDiscoveries).all(onlyPost);
   return router;
 }

@@ -1,0 +1,66 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { ApiError } from '../api-error.ts';
+import { contextOf, type RequestContext } from '../request-context.ts';
+
+/** What an account may have at a time in a process: connections to the database are ten. */
+const UNDER_WAY = 4;
+const MOST_WAITING = 1000;
+
+/**
+ * Operations that hold no connection to the database: they wait for somebody outside, as rarely as their own limits
+ * say, or are looked up together with others.
+ */
+const WITHOUT_SLOT = new Set(['watchLive', 'tryMonitor', 'testChannel', 'getMonitor']);
+
+type Account = { underWay: number; waiting: (() => boolean)[] };
+
+/**
+ * Makes the concurrency limiter of a process: so many requests of an account are under way at a time, the others wait
+ * in order. One account could otherwise hold every connection to the database, by many changes of one row.
+ */
+export function accountSlots(accountOf: (context: RequestContext) => string | undefined): RequestHandler {
+  const accounts = new Map<string, Account>();
+  const leave = (id: string, account: Account) => {
+    account.underWay -= 1;
+    while (account.waiting.length > 0 && account.waiting.shift()?.() === false);
+    if (account.underWay === 0) accounts.delete(id);
+  };
+  return (request, response, next) => {
+    const context = contextOf(response);
+    const id = accountOf(context);
+    if (id === undefined || WITHOUT_SLOT.has(context.operationId ?? '')) {
+      next();
+      return;
+    }
+    const account = accounts.get(id) ?? { underWay: 0, waiting: [] };
+    accounts.set(id, account);
+    const begin = (): boolean => {
+      // Who has hung up meanwhile is not waited for.
+      if (request.socket.destroyed) return false;
+      account.underWay += 1;
+      onEnd(request, response, () => leave(id, account));
+      next();
+      return true;
+    };
+    if (account.underWay < UNDER_WAY) {
+      if (!begin() && account.underWay === 0) accounts.delete(id);
+      return;
+    }
+    if (account.waiting.length < MOST_WAITING) account.waiting.push(begin);
+    else throw new ApiError(429, `${MOST_WAITING} requests of this account wait already: send fewer at a time`, { 'Retry-After': '1' });
+  };
+}
+
+/**
+ * Tells once that an answer is written, however slowly it is read, or that nobody waits for it: of requests that came
+ * in a row on one connection only the first hears that it is gone.
+ */
+function onEnd({ socket }: Request, response: Response, tell: () => void): void {
+  const end = () => {
+    response.off('prefinish', end).off('close', end);
+    socket.off('close', end);
+    tell();
+  };
+  response.once('prefinish', end).once('close', end);
+  socket.once('close', end);
+}
