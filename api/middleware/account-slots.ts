@@ -4,7 +4,7 @@ import { contextOf, type RequestContext } from '../request-context.ts';
 
 /** What an account may have at a time in a process: connections to the database are ten. */
 const UNDER_WAY = 4;
-const MOST_WAITING = 1000;
+const MOST_WAITING = 200;
 
 /**
  * Operations that hold no connection to the database: they wait for somebody outside, as rarely as their own limits

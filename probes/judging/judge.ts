@@ -35,9 +35,6 @@ const LONGEST_REST_MS = 30_000;
  */
 const REST_FOR_EACH_MS = 500;
 
-/** A check that takes so long to judge is known to, in milliseconds. */
-const LONG_MS = 20;
-
 /** Monitors that are remembered to take long. */
 const MOST_SLOW = 10_000;
 
@@ -56,10 +53,10 @@ export function openJudge(): OpenJudge {
   const thread = new ComputeThread<JudgingTask, Judged>(new URL('./judge-thread.ts', import.meta.url));
   const slow = new Map<string, Slow>();
 
-  const note = (check: string, { result: { judgement, isOverBudget }, spentMs }: Computed<Judged>) => {
+  const note = (check: string, { result: { judgement, isOverBudget } }: Computed<Judged>) => {
     const times = Math.max(0, (slow.get(check)?.times ?? 0) + (isOverBudget ? 1 : -1));
     slow.delete(check);
-    if (times === 0 && spentMs < LONG_MS) return;
+    if (times === 0) return;
     // Once may have been chance. Who is over budget again and again gives way to all others like it.
     const forAll = times > 1 ? [...slow.values()].filter((one) => one.times > 0).length * REST_FOR_EACH_MS : 0;
     const restMs = isOverBudget ? Math.max(forAll, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1))) : 0;

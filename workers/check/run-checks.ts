@@ -8,7 +8,7 @@ import type { Observation } from '../../core/observation.ts';
 import type { Judgement } from '../../core/verdict.ts';
 import type { DueCheck } from '../../models/checks.ts';
 import { machineAheadMs } from '../../models/service-clock.ts';
-import { holdingBodies } from '../../net/body-budget.ts';
+import { holdingBodies, OutOfBodyMemory } from '../../net/body-budget.ts';
 import type { Probe } from '../../probes/index.ts';
 import type { Judge } from '../../probes/judging/judge.ts';
 import type { SelfCheck } from '../../probes/self-check.ts';
@@ -141,6 +141,7 @@ async function measure(
     const { judgement } = await judge({ target: check.target, observation, account: check.tenantId, check: `${check.monitorNo} ${check.checksVersion}` });
     return { startedAtMs, observation, judgement: discountClock(discountStall(judgement, observation, ownTime), machineAheadMs()) };
   } catch (error) {
+    if (error instanceof OutOfBodyMemory) return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: error.message } };
     onCrash(check, error);
     return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' } };
   }
