@@ -16,7 +16,10 @@ const PER_STEP = 1;
 /** Compiling a pattern costs as much as searching this many characters for it. */
 const COMPILING = 40;
 
-/** Reading a character of JSON; and once more for each assertion that writes what it found as a text. */
+/**
+ * Reading a character of JSON; and twice more for each assertion that writes what it found as a text, with its numbers
+ * as they stand.
+ */
 const PER_JSON_CHARACTER = 1;
 
 /** Text search: a character of the text times one of what is sought; or of the text alone, where it is linear. */
@@ -71,7 +74,7 @@ function measureConditions(conditions: readonly Assertion[], { answer, enough }:
 function measureCondition({ source, op, value = '', name = '' }: Assertion, { body, headers }: HttpAnswered): number {
   if (source === 'response_time' || source === 'cert_expiry') return 0;
   const text = source === 'header' ? String(headers[name.toLowerCase()] ?? '') : (body ?? '');
-  const writing = source === 'json_body' ? text.length * PER_JSON_CHARACTER : 0;
+  const writing = source === 'json_body' ? 2 * text.length * PER_JSON_CHARACTER : 0;
   return writing + (op === 'matches' ? measureSearch(value, text) : measureContains(value, text));
 }
 

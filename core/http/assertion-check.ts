@@ -65,7 +65,24 @@ function readJsonText({ path = '$' }: Assertion, { answer, readJson }: AssertedA
   if (!parsed.ok) return null;
   const value = readJsonPath(readJson(), parsed.value);
   if (typeof value === 'number') return { text: readNumberText(value, { body: answer.body ?? '', path: parsed.value }), parse: parseJsonNumber };
-  return value === undefined || isDeeplyNested(value) ? null : jsonValueText(value);
+  if (value === undefined || isDeeplyNested(value)) return null;
+  const isStructure = typeof value === 'object' && value !== null;
+  return isStructure ? readStructureText(value, { body: answer.body ?? '', path: parsed.value }) : jsonValueText(value);
+}
+
+/** A number that a double, or its text, may not give back as it was written. */
+const CHANGEABLE_NUMBER = /\d{16}|\d[.eE]/;
+
+/** A number that is written as it was read. The compiler's library does not know of it yet; Node.js does. */
+const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown };
+
+/** The compact text of a list or an object, each number in it as it stands in the answer (D-67). */
+function readStructureText(value: object, { body, path }: { body: string; path: JsonPath }): string {
+  const source = CHANGEABLE_NUMBER.test(body) ? findJsonSource(body, path) : null;
+  if (source === null || !CHANGEABLE_NUMBER.test(source)) return jsonValueText(value);
+  const keepNumber = (_key: string, inner: unknown, context?: { source: string }) =>
+    typeof inner === 'number' && context !== undefined ? rawJSON(context.source) : inner;
+  return JSON.stringify(JSON.parse(source, keepNumber));
 }
 
 /**

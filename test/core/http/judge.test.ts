@@ -64,7 +64,7 @@ for (const cause of ['blocked_target', 'unsupported'] as const) {
   });
 }
 
-const JSON_BODY = '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false,"exp":1e21,"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
+const JSON_BODY = '{"status":"ok","n":3,"big":12345678901234567890,"text":"3.0","null":null,"list":[1,"a"],"no":false,"exp":1e21,"deep": { "n": [9007199254740993, 1e21, 2.0, 7], "s": "\\u0041 1e5" },"point":2.0e0,"huge":1e400,"hash":"12e4","third":0.3333333333333333333333}';
 
 // [op, value, does it hold] by what is asked: each row is one line of D-22.
 const ON_JSON: [string, string, string | undefined, boolean][] = [
@@ -97,6 +97,9 @@ const ON_JSON: [string, string, string | undefined, boolean][] = [
   ['$.big', 'equals', '12345678901234567890', true],
   ['$.big', 'equals', '12345678901234567891', false],
   ['$.big', 'gt', '12345678901234567889', true],
+  ['$.deep', 'contains', '9007199254740993', true],
+  ['$.deep', 'equals', '{"n":[9007199254740993,1e21,2.0,7],"s":"A 1e5"}', true],
+  ['$.deep.n', 'matches', '^\\[9007199254740993,1e21,2\\.0,7]$', true],
   ['$.exp', 'equals', '1e21', true],
   ['$.exp', 'equals', '1000000000000000000000', true],
   ['$.exp', 'equals', '1E+21', true],
