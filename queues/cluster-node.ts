@@ -120,7 +120,8 @@ export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<Redi
       this.stream = master instanceof Error ? new Socket().destroy() : openSocket(master, nodes.access.isSecure);
       // ioredis gives a connection up for good where its connector fails, and tries again where a socket does.
       if (master instanceof Error) this.firstError = master;
-      else this.stream.once('error', (error: Error) => (this.firstError = error));
+      // For good: a socket that failed can fail once more, by an alert of TLS.
+      else this.stream.on('error', (error: Error) => (this.firstError ??= error));
       return this.stream;
     }
   };

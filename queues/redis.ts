@@ -1,4 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { StandaloneConnector } from 'ioredis/built/connectors/index.js';
 import { ClusterNodes, connectorTo, slotOf, tlsTo, type Endpoint } from './cluster-node.ts';
 
 /** Producers fail fast when Redis is away; workers wait for it as long as it takes. */
@@ -46,6 +47,21 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
+/**
+ * Connects to one server. A socket that failed can fail once more, by an alert of TLS, and ioredis listens to the first
+ * failure alone: the second would end the process.
+ */
+class ServerConnector extends StandaloneConnector {
+  constructor(options: unknown) {
+    super(Object(options));
+  }
+
+  override async connect(emitter: Parameters<StandaloneConnector['connect']>[0]) {
+    const socket = await super.connect(emitter);
+    return socket.on('error', () => undefined);
+  }
+}
+
 /** Reads the address: one server, the nodes of a Cluster with commas between, or sentinels. */
 export function redisServers(redisUrl: string): RedisServers {
   const sentinel = sentinelOptions(redisUrl);
@@ -58,7 +74,7 @@ export function redisServers(redisUrl: string): RedisServers {
   const { protocol, hostname } = new URL(first);
   const tls = protocol === 'rediss:' && { tls: tlsTo(hostname) };
   const server = { isCluster: false, silenceMs: SILENCE_MS.only };
-  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, server), ...tls, ...own }) };
+  return { isCluster: false, connect: (role, _key, own) => new Redis(first, { ...optionsOf(role, server), ...tls, ...own, Connector: ServerConnector }) };
 }
 
 /** Says of an error what an operator can do about it. */

@@ -1,6 +1,7 @@
 import test from 'ava';
 import { Redis } from 'ioredis';
 import { openQueueBackend } from '../../queues/connection.ts';
+import { redisServers } from '../../queues/redis.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { until } from '../helpers/until.ts';
@@ -44,4 +45,16 @@ if (isRedisInstalled) test('a Redis that answers and has no room counts as away 
   t.deepEqual(await backend.findAway(), ['room']);
   await operator.config('SET', 'maxmemory', '0');
   t.deepEqual(await backend.findAway(), []);
+});
+
+if (isRedisInstalled) test('a socket to Redis that fails twice, as by an alert of TLS, ends no process', async (t) => {
+  const redis = await startOwnRedis(t);
+  if (redis === null) throw new Error('no Redis');
+  const errors: string[] = [];
+  const client = redisServers(redis.url).connect('producer', '{spotcheck}').on('error', ({ message }: Error) => errors.push(message));
+  t.teardown(() => client.disconnect());
+  await client.ping();
+  const { stream } = client;
+  for (const message of ['the first', 'the second']) t.notThrows(() => stream.emit('error', new Error(message)));
+  t.deepEqual(errors, ['the first']);
 });
