@@ -35,7 +35,7 @@ export type Occasion = { nowMs: number; silenceCounts: boolean; overloaded?: rea
  * stale. That a decided monitor became better, or unknown, for lack of results is for a sweep to say that knows that we
  * ourselves were watching all the while (`silenceCounts`); without that it is said only where agents are gone or
  * offline, or places report that they cannot tell. Where overloaded locations are silent, unknown is said as well, as
- * our own fault; once it is not ours any more it is said again, as anybody's.
+ * our own fault; once the fault is no longer ours, it is notified like any other silence.
  */
 export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | null {
   if (monitor.state === 'paused') return null;

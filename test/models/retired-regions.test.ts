@@ -98,7 +98,7 @@ test('no monitor is moved to a region that nobody runs, by name or by choice, wh
     t.is(await act(runtime.database, { region: 'tokyo', moveTo: null, ...now }), 'nowhere to go');
   }
   t.deepEqual(await regionsOf(), BEFORE);
-  // Everything is stopped: where nobody is alive, those seen last are as good as any.
+  // No region is alive: the one that was seen last is chosen.
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at - 3600');
   await runtime.database.pool.query(`UPDATE agents SET last_seen_at = (SELECT max(last_seen_at) FROM agents) WHERE region = 'paris'`);
   t.like(await retireRegion(runtime.database, { region: 'tokyo', moveTo: 'paris', ...now }), { left: 0 });
