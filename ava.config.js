@@ -20,7 +20,7 @@ export default {
   extensions: ['ts'],
   workerThreads: false,
   require: ['./test/helpers/no-source-maps.ts', './test/helpers/end-with-tests.ts'],
-  // Of silence in the whole run, in which several long tests may be under way.
-  timeout: '240s',
+  // Of silence in the whole run, in which several long tests may be under way. No test asks for more by `t.timeout`: ava would then tell nothing of one that hangs.
+  timeout: '300s',
   sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || compareTexts(basename(a), basename(b)) || compareTexts(a, b),
 };

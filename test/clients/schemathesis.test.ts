@@ -16,7 +16,7 @@ const FORGET_EVERY_MS = 100;
 
 if (isInstalled('schemathesis')) {
   test('schemathesis runs all its checks on the running service, but for those that are excepted by name, and finds nothing', async (t) => {
-    t.timeout(400_000);
+    t.timeout(300_000);
     const { databaseUrl, drop } = await createTestDatabase();
     t.teardown(drop);
     const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;

@@ -49,7 +49,7 @@ test.after.always(async () => {
 });
 
 test('no page and no dialog keeps anybody out, and nothing that was secret is shown again', async (t) => {
-  t.timeout(600_000);
+  t.timeout(300_000);
   t.deepEqual(Object.keys(WALK).toSorted(), Object.keys(PATHS).toSorted(), 'every page of the console has its row in page-walk.ts');
   const { api } = t.context;
   const account = await furnishAccount(api, 'walk');
@@ -74,7 +74,7 @@ test('no page and no dialog keeps anybody out, and nothing that was secret is sh
 });
 
 test('two accounts never see each other: not in lists, not by an address, and not live', async (t) => {
-  t.timeout(600_000);
+  t.timeout(300_000);
   const { api } = t.context;
   const [own, foreign] = [await furnishAccount(api, 'ownmark'), await furnishAccount(api, 'foreignmark')];
   const { page, complaints } = await openAs(t, own.person, FORMS[0]);
