@@ -74,6 +74,9 @@ const BOMBS: Record<string, Attack> = {
   'a bomb after a bad status': { ...BOMB, way: sayAll(Buffer.concat([Buffer.from('HTTP/1.1 500 No\r\nContent-Encoding: gzip\r\n\r\n'), GZIPPED])), cause: 'status_500' },
 };
 
+/** What the thread that judges may hold, in megabytes: one such body read is some 65, and the last one's may not have been collected yet. */
+const JUDGING_MB = 96;
+
 const text = (value: string, op = 'matches'): Assertion => ({ source: 'text_body', op, value });
 const json = (assertion: Partial<Assertion>): Assertion => ({ source: 'json_body', path: '$', op: 'exists', ...assertion });
 const asserts = (...assertions: Assertion[]): Partial<CheckTarget> => ({ timeoutMs: 5000, checkSpec: { assertions } });
@@ -93,8 +96,8 @@ const BODIES: Record<string, Attack> = {
   'fifty patterns of hundreds of states': { way: page('ab'.repeat(MIB / 2)), cause: null, target: fifty((index) => text(`(?s)a.{${300 + index}}[cd]|$`)), bounds: { holdMs: 2500, grownMb: 256 } },
   'a body_match that is barely not there': { way: page('a'.repeat(MIB)), cause: 'body_mismatch', target: { bodyMatch: BARELY_NOT.slice(800, 1824), timeoutMs: 5000 }, bounds: { holdMs: 150 } },
   'fifty texts that are barely not there': { way: page('a'.repeat(MIB)), cause: null, target: fifty((index) => text(BARELY_NOT.slice(index), 'not_contains')), bounds: { holdMs: 2500 } },
-  'arrays half a million deep that are to exist': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: ['assert_json_body_exists', null], target: asserts(json({})) },
-  'arrays half a million deep that are compared': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: ['assert_json_body_equals', null], target: asserts(json({ op: 'equals', value: '[]' })) },
+  'arrays half a million deep that are to exist': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: ['assert_json_body_exists', null], target: asserts(json({})), bounds: { grownMb: JUDGING_MB } },
+  'arrays half a million deep that are compared': { way: page(`${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`), cause: ['assert_json_body_equals', null], target: asserts(json({ op: 'equals', value: '[]' })), bounds: { grownMb: JUDGING_MB } },
   'arrays a hundred thousand deep': { way: page(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), cause: 'assert_json_body_exists', target: asserts(json({})) },
   'objects a hundred thousand deep': { way: page(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`), cause: 'assert_json_body_matches', target: asserts(json({ op: 'matches', value: 'a', path: '$.a.a' })) },
   'a value beside objects a hundred thousand deep': { way: page(`{"ok":1,"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`), cause: null, target: asserts(json({ op: 'equals', value: '1', path: '$.ok' })) },

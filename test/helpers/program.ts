@@ -22,6 +22,9 @@ export type Program = {
 /** Where nobody answers: at its start the service asks for IANA's registry, and no test may leave the machine. */
 const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 
+/** How long a program may take to stop, in milliseconds. */
+const STOP_MS = 90_000;
+
 /** Who has an end, after which nothing of it may be left: a test, or the tests of a file together. */
 export type Ending = Pick<ExecutionContext, 'teardown'>;
 
@@ -63,7 +66,12 @@ export function startProgramAs(t: Ending, { args, env, ...circumstances }: Circu
     exited,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
-      return await exited;
+      // None of ours takes longer to stop: one that stays is to be a failure with its last words, not a run that hangs.
+      const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+      const status = await exited;
+      clearTimeout(kill);
+      if (status === null && child.signalCode === 'SIGKILL' && signal !== 'SIGKILL') throw new Error(`did not stop: ${chunks.join('').slice(-4000)}`);
+      return status;
     },
   };
 }
